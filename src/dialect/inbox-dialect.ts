@@ -1,0 +1,94 @@
+import type { Step } from "../driver/connection.ts";
+import type { InboxColumn, InboxSchema } from "./inbox-schema.ts";
+import type { InboxStatement } from "./inbox-statement.ts";
+
+/** What an inbox worker needs of a database: its statements, and what its errors mean. */
+export interface InboxDialect {
+  /** Opens a transaction at READ COMMITTED, whatever the session's default is. */
+  readonly begin: Step;
+  /** The placeholder of the parameter at this position, counted from 1. */
+  placeholder(position: number): string;
+  statements(schema: InboxSchema, settings: InboxWorkerSettings): InboxWorkerStatements;
+  /** The channel that the table's trigger notifies; undefined where the database has none. */
+  channel?(schema: InboxSchema): string;
+  /** What creates the index that bounds a claim past a hot aggregate, to name it. */
+  aggregateIndexDdl(schema: InboxSchema): string;
+  /** A list of values as one parameter. */
+  list(values: readonly (string | number)[]): unknown;
+  readonly errors: DialectErrors;
+}
+
+export interface InboxWorkerSettings {
+  readonly batchSize: number;
+  readonly chargeExpired: boolean;
+}
+
+/** The statements that a worker runs, built once. Which parameters each takes stands in its `params`. */
+export interface InboxWorkerStatements {
+  readonly claim: InboxStatement;
+  /** How many rows `claim` looks at; when it found that many, more may be behind. */
+  readonly claimWindow: number;
+  readonly claimPastByAggregate: InboxStatement;
+  readonly claimPastInOrder: InboxStatement;
+  readonly lookAgain: InboxStatement;
+  readonly renewAll: InboxStatement;
+  readonly releaseAll: InboxStatement;
+  readonly completeOrFail: InboxStatement;
+  readonly retry: InboxStatement;
+  readonly dead: InboxStatement;
+  readonly readBack: InboxStatement;
+  readonly columns: InboxStatement;
+  readonly indexes: InboxStatement;
+  /** Server settings that would end a handler's transaction. */
+  readonly timeouts: InboxStatement;
+}
+
+/** A row of `claim` and its kin. */
+export interface ClaimedRow extends ClaimCounts {
+  readonly id: string;
+  readonly source: string;
+  readonly idempotency_key: string;
+  readonly aggregate_id: string | null;
+  readonly event_type: string | null;
+  readonly correlation_id: string | null;
+  readonly payload: string;
+  readonly headers: string | null;
+  readonly attempt: number;
+  readonly expired: boolean;
+}
+
+/** The only row where nothing was claimed. */
+export interface UnclaimedRow extends ClaimCounts {
+  readonly id: null;
+}
+
+/** What each row of a claim says of the claim as a whole. */
+interface ClaimCounts {
+  /** `claim`: how many rows the window held. */
+  readonly held?: number;
+  /** `claimPast...`: where the next walk starts. */
+  readonly cursor?: string;
+  /** `claimPast...`: nothing is left behind the cursor. */
+  readonly ended?: boolean;
+}
+
+/** A row of `columns`. */
+export interface CatalogueRow {
+  readonly role: InboxColumn;
+  readonly name: string;
+  readonly present: boolean;
+  readonly table_present: boolean;
+}
+
+export interface DialectErrors {
+  /** The session is gone or in doubt: nobody knows what became of the statement. */
+  isSessionLost(error: unknown): boolean;
+  /** The same again may work: deadlocks, serialization failures, locks that were not free. */
+  isTransient(error: unknown): boolean;
+  /** The text cannot be stored in the database's encoding. */
+  isUnstorableText(error: unknown): boolean;
+  /** An earlier error aborted the transaction. */
+  isTransactionAborted(error: unknown): boolean;
+  /** `completeOrFail` found the claim lost. */
+  isClaimLost(error: unknown): boolean;
+}

@@ -1,0 +1,7 @@
+import type { InboxDialect } from "./inbox-dialect.ts";
+import { postgresInbox } from "./postgres/inbox.ts";
+
+/** The inbox's dialects by the names that the published clients use. */
+export const inboxDialects: { readonly [name in "postgresql" | "sqlserver"]?: InboxDialect } = {
+  postgresql: postgresInbox,
+};

@@ -1,0 +1,48 @@
+import { isObject } from "../../options.ts";
+
+/** The five characters that say what went wrong, where the server said so. */
+export function sqlState(error: unknown): string | undefined {
+  if (!isObject(error) || typeof error.code !== "string") return undefined;
+  // Sockets have codes too, and EPIPE is five capitals: a state's class is what tells them apart.
+  return /^(\d[0-9A-Z]|F0|HV|P0|XX)[0-9A-Z]{3}$/.test(error.code) ? error.code : undefined;
+}
+
+/**
+ * Whether the session is gone, or may be: then nobody knows what became of the statement. Only an
+ * error that the server reported on a living session says that the statement had no effect.
+ */
+export function isSessionLost(error: unknown): boolean {
+  const state = sqlState(error);
+  if (state === undefined) return true;
+  if (isObject(error) && (error.severity === "FATAL" || error.severity === "PANIC")) return true;
+  return state.startsWith("08") || SESSION_ENDS.has(state);
+}
+
+/**
+ * Whether the same again may work: a deadlock, a serialization failure, a lock that was not free, a
+ * row that moved to another partition.
+ */
+export function isTransient(error: unknown): boolean {
+  const state = sqlState(error);
+  return state !== undefined && (state.startsWith("40") || state === "55P03");
+}
+
+/** Whether a text cannot be stored in the database's encoding. */
+export function isUnstorableText(error: unknown): boolean {
+  const state = sqlState(error);
+  return state === "22021" || state === "22P05";
+}
+
+/** Whether statements fail because the transaction was aborted by an earlier error in it. */
+export function isTransactionAborted(error: unknown): boolean {
+  return sqlState(error) === "25P02";
+}
+
+const SESSION_ENDS: ReadonlySet<string> = new Set([
+  "57P01", // ended by an administrator
+  "57P02", // the server crashed
+  "57P03", // the server does not take sessions now
+  "57P05", // idle session timeout
+  "25P03", // idle in transaction timeout
+  "25P04", // transaction timeout
+]);

@@ -1,0 +1,93 @@
+/**
+ * What becomes of a message in hand: complete, retry, dead, and the completion that fails by itself.
+ *
+ * All share one fence: id, pull, processing, the token, and a lease that ends later than now. "Now"
+ * is clock_timestamp(): now() stands still in the handler's transaction, where it would let a lease
+ * that ran out long ago pass. Exactly one row, or the claim was lost.
+ */
+import type { InboxSchema } from "../inbox-schema.ts";
+import type { InboxStatement } from "../inbox-statement.ts";
+import { type InboxNames, inboxNames, milliseconds } from "./inbox-names.ts";
+
+/** The message is done. Parameters: id, token. */
+export function completeStatement(schema: InboxSchema): InboxStatement {
+  return { text: completion(inboxNames(schema)), params: ["id", "token"] };
+}
+
+/** What {@link completeOrFailStatement}'s error says: look for it in the message. */
+export const claimLostMark = "intray: this claim is lost";
+
+/**
+ * The same as a statement that fails, and so aborts its transaction, when it did not complete the
+ * message: a COMMIT sent right behind it, before its answer is known, then rolls back. The error is
+ * 22P02 with {@link claimLostMark} in its message. Answers one row: `done` (1), and `xact`, the
+ * transaction's id, for {@link import("./inbox-read-back.ts").transactionStatusStatement}.
+ * Parameters: id, token.
+ *
+ * The text that fails to become an integer holds the count, on purpose: a constant there is cast
+ * while the statement is planned, and the completion would always fail.
+ */
+export function completeOrFailStatement(schema: InboxSchema): InboxStatement {
+  return {
+    text: `WITH done AS (
+  ${completion(inboxNames(schema))}
+  RETURNING 1
+)
+SELECT
+  CASE count(*) WHEN 1 THEN 1 ELSE ('${claimLostMark}, rows completed: ' || count(*))::int END AS done,
+  pg_current_xact_id()::text AS xact
+FROM done`,
+    params: ["id", "token"],
+  };
+}
+
+/** The message comes again. Parameters: delayMs, error, id, token. */
+export function retryStatement(schema: InboxSchema): InboxStatement {
+  const names = inboxNames(schema);
+  const { column } = names;
+  return {
+    text: `UPDATE ${names.table} AS i
+SET ${column.state} = 'pending',
+    ${column.scheduledAt} = clock_timestamp() + ${milliseconds("$1")},
+    ${column.attempt} = i.${column.attempt} + 1,
+    ${column.lastError} = $2::text,
+    ${column.claimToken} = NULL,
+    ${column.leaseExpiresAt} = NULL
+WHERE ${fence(names, "$3", "$4")}`,
+    params: ["delayMs", "error", "id", "token"],
+  };
+}
+
+/** The message is given up; its attempt stays. Parameters: error, id, token. */
+export function deadStatement(schema: InboxSchema): InboxStatement {
+  const names = inboxNames(schema);
+  const { column } = names;
+  return {
+    text: `UPDATE ${names.table} AS i
+SET ${column.state} = 'dead',
+    ${column.lastError} = $1::text,
+    ${column.claimToken} = NULL,
+    ${column.leaseExpiresAt} = NULL
+WHERE ${fence(names, "$2", "$3")}`,
+    params: ["error", "id", "token"],
+  };
+}
+
+/** Still ours, and the lease holds. */
+export function fence(names: InboxNames, id: string, token: string): string {
+  const { column } = names;
+  return `i.${column.id} = ${id}::uuid
+  AND ${names.processing("i")}
+  AND i.${column.claimToken} = ${token}::uuid
+  AND i.${column.leaseExpiresAt} > clock_timestamp()`;
+}
+
+function completion(names: InboxNames): string {
+  const { column } = names;
+  return `UPDATE ${names.table} AS i
+SET ${column.state} = 'processed',
+    ${column.processedAt} = clock_timestamp(),
+    ${column.claimToken} = NULL,
+    ${column.leaseExpiresAt} = NULL
+WHERE ${fence(names, "$1", "$2")}`;
+}

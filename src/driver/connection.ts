@@ -1,0 +1,98 @@
+/**
+ * What intray asks of a database driver. A driver adapter (`fromPg`, `fromPostgresJs`...) makes the
+ * user's pool look like this, and so can anybody: the five methods of {@link Connection} are enough.
+ * What is optional buys speed, never correctness.
+ */
+
+/** What a statement answered. */
+export interface QueryResult<Row = Record<string, unknown>> {
+  readonly rows: Row[];
+  /** Rows returned, or affected where the statement returns none. */
+  readonly rowCount: number;
+}
+
+/** One thing to do on a connection, for {@link Connection.pipeline}. */
+export type Step =
+  | {
+      readonly kind: "begin";
+      /** The whole statement, with the isolation level in it. */
+      readonly text: string;
+      /** What gives a transaction that a bare `begin()` opened the same level. */
+      readonly afterBegin: string;
+    }
+  | { readonly kind: "commit" }
+  | { readonly kind: "rollback" }
+  | StatementStep;
+
+/** A statement with its parameters. */
+export interface StatementStep {
+  readonly kind: "query";
+  readonly text: string;
+  readonly params?: readonly unknown[];
+  /** The statement comes again and again: worth a prepared statement where the source has them. */
+  readonly prepare?: boolean;
+}
+
+/** A connection that is checked out: nobody else uses it until `release`. */
+export interface Connection {
+  /** Runs one statement with positional parameters in the database's own placeholders. */
+  query<Row = Record<string, unknown>>(
+    text: string,
+    params?: readonly unknown[],
+  ): Promise<QueryResult<Row>>;
+  begin(): Promise<void>;
+  commit(): Promise<void>;
+  rollback(): Promise<void>;
+  /**
+   * Gives the connection back. With an error the connection is in doubt and must be destroyed, not
+   * reused. A source that ignores the argument must not reuse broken connections by its own means.
+   */
+  release(error?: Error): void | Promise<void>;
+  /** The driver's own client, for ORMs. */
+  readonly client?: unknown;
+  /**
+   * The driver's own client made safe to hand to a handler: it can neither end the transaction nor
+   * release the connection. `open` begins the transaction (or resolves at once when it is open); the
+   * client awaits it before its first statement. Left out: the bare `client` is handed out.
+   */
+  guardClient?(open: () => Promise<void>): GuardedClient;
+  /**
+   * Sends all steps at once and answers each step's result in order. The promise of it: a step runs
+   * only if every step before it succeeded. It rejects with the first step's error, and the
+   * connection is usable afterwards (a transaction that is open then is for the caller to roll back).
+   * A COMMIT that the database answered with ROLLBACK is an error here.
+   */
+  pipeline?(steps: readonly Step[]): Promise<QueryResult[]>;
+}
+
+/** A client that a handler may use; see {@link Connection.guardClient}. */
+export interface GuardedClient {
+  readonly client: unknown;
+  /** From now on every use is refused with the reason. */
+  close(reason: Error): void;
+  /** Resolves when no statement that was sent through the client is under way. */
+  settled(): Promise<void>;
+}
+
+/** What {@link ConnectionSource.listen} reports. */
+export interface Listener {
+  notified(payload: string): void;
+  /** The listening connection is gone; no more notifications come. Called at most once. */
+  lost(error: Error): void;
+}
+
+/** Where connections come from. The caller owns what is behind it; intray never closes that. */
+export interface ConnectionSource {
+  /**
+   * Checks a connection out. `signal` says that nobody waits for it any more; a source may ignore it
+   * (a connection that arrives late is released at once).
+   */
+  connect(signal?: AbortSignal): Promise<Connection>;
+  /** How many connections there can be at once; left out: unknown. */
+  readonly max?: number;
+  /**
+   * Opens a connection of its own that listens on a channel. Resolves when it listens; the answer
+   * stops it and gives everything back.
+   */
+  listen?(channel: string, listener: Listener): Promise<() => Promise<void>>;
+}

@@ -1,0 +1,162 @@
+import { asError } from "../errors.ts";
+import { commitRefused } from "./commit-error.ts";
+import type { Connection, GuardedClient, QueryResult, Step } from "./connection.ts";
+import { flushGroups } from "./flush-groups.ts";
+import { guardPgClient } from "./guarded-pg-client.ts";
+import { flush } from "./pg-flush.ts";
+import { PgStatementNames } from "./pg-statement-names.ts";
+import { isWireClient, type PgClientLike, type PgResultLike, type PgWireClient } from "./pg-types.ts";
+import { noRows } from "./run-steps.ts";
+
+/** How long a connection that is being destroyed may take to say goodbye, in milliseconds. */
+const GOODBYE_MS = 1_000;
+
+/** The names that each client's server session knows; they outlive a checkout. */
+const statementNames = new WeakMap<PgClientLike, PgStatementNames>();
+
+/** A client of a pg pool, checked out. */
+export class PgConnection implements Connection {
+  readonly client: PgClientLike;
+  readonly pipeline?: (steps: readonly Step[]) => Promise<QueryResult[]>;
+  /** Whether statements that ask for it get a name on the server. */
+  prepares = false;
+  /** What happened to the connection while it was ours; such a client is destroyed at release. */
+  #broken: Error | undefined;
+  #isReleased = false;
+  readonly #onError = (error: Error): void => {
+    this.#broken ??= error;
+  };
+
+  constructor(client: PgClientLike) {
+    this.client = client;
+    // While a client is checked out nobody else listens, and an error event without a listener ends
+    // the process.
+    client.on("error", this.#onError);
+    if (isWireClient(client)) {
+      this.pipeline = (steps) => runFlushes(client, steps, this.prepares);
+    }
+  }
+
+  async query<Row = Record<string, unknown>>(
+    text: string,
+    params?: readonly unknown[],
+  ): Promise<QueryResult<Row>> {
+    const answer = await (params === undefined || params.length === 0
+      ? this.client.query(text)
+      : this.client.query(text, [...params]));
+    return toResult<Row>(lastOf(answer));
+  }
+
+  async begin(): Promise<void> {
+    await this.client.query("BEGIN");
+  }
+
+  async commit(): Promise<void> {
+    checkCommit(lastOf(await this.client.query("COMMIT")));
+  }
+
+  async rollback(): Promise<void> {
+    await this.client.query("ROLLBACK");
+  }
+
+  guardClient(open: () => Promise<void>): GuardedClient {
+    return guardPgClient(this.client, open);
+  }
+
+  release(error?: Error): void {
+    if (this.#isReleased) return;
+    this.#isReleased = true;
+    const reason = error ?? this.#broken;
+    if (reason !== undefined) {
+      // Our listener stays: this client comes to nobody else, and may still have an error to tell.
+      destroy(this.client, reason);
+      return;
+    }
+    // The pool listens again from here on.
+    this.client.release();
+    this.client.removeListener("error", this.#onError);
+  }
+}
+
+async function runFlushes(
+  client: PgWireClient,
+  steps: readonly Step[],
+  prepares: boolean,
+): Promise<QueryResult[]> {
+  let names = statementNames.get(client);
+  if (names === undefined) {
+    names = new PgStatementNames(client.connection.parsedStatements);
+    statementNames.set(client, names);
+  }
+  const results: QueryResult[] = [];
+  for (const group of flushGroups(steps)) {
+    const answers = await flush(
+      client,
+      group.map((step) => ({ ...statementOf(step), ...(!prepares && { prepare: false }) })),
+      names,
+    );
+    for (const [index, step] of group.entries()) {
+      const answer = answers[index];
+      if (step.kind === "commit") checkCommit(answer);
+      results.push(
+        step.kind === "query" && answer !== undefined ? toResult(answer) : noRows(),
+      );
+    }
+  }
+  return results;
+}
+
+function statementOf(step: Step): {
+  readonly text: string;
+  readonly params?: readonly unknown[];
+  readonly prepare?: boolean;
+} {
+  switch (step.kind) {
+    case "query":
+      return step;
+    case "begin":
+      return { text: step.text };
+    case "commit":
+      return { text: "COMMIT" };
+    case "rollback":
+      return { text: "ROLLBACK" };
+  }
+}
+
+function checkCommit(answer: PgResultLike | undefined): void {
+  if (answer?.command === "ROLLBACK") throw commitRefused();
+}
+
+/** Text of several statements has several answers; the last one counts. */
+function lastOf(answer: PgResultLike | PgResultLike[]): PgResultLike {
+  if (!Array.isArray(answer)) return answer;
+  return answer.at(-1) ?? { rows: [], rowCount: 0 };
+}
+
+function toResult<Row>(answer: PgResultLike): QueryResult<Row> {
+  // What the rows hold is the caller's word.
+  return { rows: answer.rows as Row[], rowCount: answer.rowCount ?? 0 };
+}
+
+/**
+ * Takes a client out of its pool. The pool says goodbye politely and waits for the other end, which on
+ * a dead network never answers; so the socket is closed if that takes long.
+ */
+export function destroy(client: PgClientLike, reason: Error): void {
+  try {
+    client.release(reason);
+  } catch (error) {
+    throw asError(error);
+  } finally {
+    if (isWireClient(client)) closeSocketSoon(client);
+  }
+}
+
+function closeSocketSoon(client: PgWireClient): void {
+  const { stream } = client.connection;
+  if (!("destroy" in stream) || typeof stream.destroy !== "function") return;
+  const close = stream.destroy.bind(stream);
+  const timer = setTimeout(() => void close(), GOODBYE_MS);
+  timer.unref();
+  client.on("end", () => clearTimeout(timer));
+}

@@ -1,0 +1,76 @@
+import { splitStatements } from "./sql-words.ts";
+
+/** A statement that begins or ends a transaction. */
+export interface TransactionControl {
+  readonly kind: "begin" | "commit" | "rollback" | "prepare";
+  /** As a message names it: `START TRANSACTION`, `COMMIT`... */
+  readonly keyword: string;
+  /** Whether it is the only statement of the text. */
+  readonly isAlone: boolean;
+  /** `COMMIT AND CHAIN` begins the next transaction at once. */
+  readonly chains: boolean;
+}
+
+/**
+ * The keyword of the first statement in SQL text that begins or ends a transaction, and undefined
+ * where there is none. Savepoints are none: `ROLLBACK TO` stays within the transaction. Comments,
+ * strings and function bodies are skipped.
+ *
+ * A guard against accidents, not against an attacker: SQL can hide a statement in more ways.
+ *
+ * @example
+ * transactionControl("INSERT INTO t VALUES (1); commit");     // "COMMIT"
+ * transactionControl("SELECT 'commit' -- ; rollback");        // undefined
+ */
+export function transactionControl(text: string): string | undefined {
+  return findTransactionControl(text)?.keyword;
+}
+
+/** Like {@link transactionControl}, with what a guarded client needs to know. */
+export function findTransactionControl(text: string): TransactionControl | undefined {
+  // Nearly all SQL has none of these letters in a row, and is done here.
+  if (!MAY_CONTROL.test(text)) return undefined;
+  const statements = splitStatements(text);
+  for (const { words } of statements) {
+    const found = classify(words);
+    if (found !== undefined) return { ...found, isAlone: statements.length === 1 };
+  }
+  return undefined;
+}
+
+const MAY_CONTROL = /begin|start|commit|end|rollback|abort|prepare/i;
+
+function classify(words: readonly string[]): Omit<TransactionControl, "isAlone"> | undefined {
+  const [first, second] = words;
+  const chains = chainsOn(words);
+  switch (first) {
+    case "BEGIN":
+      return { kind: "begin", keyword: "BEGIN", chains: false };
+    case "START":
+      return second === "TRANSACTION"
+        ? { kind: "begin", keyword: "START TRANSACTION", chains: false }
+        : undefined;
+    case "COMMIT":
+    case "END":
+      return { kind: "commit", keyword: first, chains };
+    case "ABORT":
+      return { kind: "rollback", keyword: "ABORT", chains };
+    case "ROLLBACK":
+      return isToSavepoint(words) ? undefined : { kind: "rollback", keyword: "ROLLBACK", chains };
+    case "PREPARE":
+      return second === "TRANSACTION"
+        ? { kind: "prepare", keyword: "PREPARE TRANSACTION", chains: false }
+        : undefined;
+    default:
+      return undefined;
+  }
+}
+
+function isToSavepoint([, second, third]: readonly string[]): boolean {
+  return second === "TO" || ((second === "WORK" || second === "TRANSACTION") && third === "TO");
+}
+
+function chainsOn(words: readonly string[]): boolean {
+  const and = words.indexOf("AND");
+  return and > 0 && words[and + 1] === "CHAIN";
+}

@@ -1,0 +1,161 @@
+import type { Connection, GuardedClient, QueryResult, Step } from "../driver/connection.ts";
+import { runSteps } from "../driver/run-steps.ts";
+import { transactionControl } from "../driver/transaction-control.ts";
+import { TransactionError } from "../errors.ts";
+
+/**
+ * A handler's view of its transaction: queries, and nothing that could end it.
+ *
+ *     unopened --first query--> open --close--> closed
+ *
+ * BEGIN travels with the first query in one flush where the connection pipelines, so a handler pays
+ * no round trip for it; the step rule of a pipeline (nothing runs after a failed BEGIN) is what makes
+ * that safe. Queries go out one after the other, in the order they were made: un-awaited ones are
+ * known, and waited for at the end.
+ */
+export class HandlerTransaction {
+  readonly #connection: Connection;
+  readonly #begin: Step;
+  readonly #placeholder: (position: number) => string;
+  #isOpen = false;
+  #closed: Error | undefined;
+  #last: Promise<unknown> = Promise.resolve();
+  #firstFailure: unknown;
+  #guarded: GuardedClient | undefined;
+
+  constructor(connection: Connection, begin: Step, placeholder: (position: number) => string) {
+    this.#connection = connection;
+    this.#begin = begin;
+    this.#placeholder = placeholder;
+  }
+
+  /** What the handler gets. A frozen object of its own, so that nothing else is within reach. */
+  get facade(): HandlerFacade {
+    const transaction = this;
+    const query: HandlerFacade["query"] = (text, params) => this.#query(text, params);
+    return Object.freeze({
+      query,
+      sql: templateQuery(query, this.#placeholder),
+      get client() {
+        return transaction.#client();
+      },
+    });
+  }
+
+  /** Whether BEGIN was sent. */
+  get isOpen(): boolean {
+    return this.#isOpen;
+  }
+
+  /** The first query that failed: where the database aborts transactions, the cause of what follows. */
+  get firstFailure(): unknown {
+    return this.#firstFailure;
+  }
+
+  /**
+   * A bare client that is handed out cannot wait for a BEGIN to come: on a connection with one the
+   * transaction is opened before the handler starts.
+   */
+  async openForBareClient(): Promise<void> {
+    const { client, guardClient } = this.#connection;
+    if (client !== undefined && guardClient === undefined) await this.#open();
+  }
+
+  /** From now on every use is refused with the reason. */
+  close(reason: Error): void {
+    this.#closed ??= reason;
+    this.#guarded?.close(this.#closed);
+  }
+
+  /** Resolves when no query of the handler is under way. */
+  async settled(): Promise<void> {
+    await this.#last;
+    await this.#guarded?.settled();
+  }
+
+  #query<Row>(text: string, params: readonly unknown[] = []): Promise<QueryResult<Row>> {
+    if (typeof text !== "string") {
+      return Promise.reject(new TypeError(`tx.query takes SQL text first, not ${typeof text}`));
+    }
+    if (!Array.isArray(params)) {
+      return Promise.reject(new TypeError("tx.query takes an array of parameters second"));
+    }
+    const control = transactionControl(text);
+    if (control !== undefined) {
+      return Promise.reject(
+        new TransactionError(
+          `${control} is refused here: the transaction ends with the handler. Return to commit, throw to roll back.`,
+        ),
+      );
+    }
+    return this.#enqueue(() => this.#run<Row>(text, params));
+  }
+
+  async #run<Row>(text: string, params: readonly unknown[]): Promise<QueryResult<Row>> {
+    if (this.#closed !== undefined) throw this.#closed;
+    if (this.#isOpen) return this.#connection.query<Row>(text, params);
+    this.#isOpen = true;
+    const results = await runSteps<Row>(this.#connection, [
+      this.#begin,
+      { kind: "query", text, params },
+    ]);
+    const result = results[1];
+    if (result === undefined) throw new TransactionError("the connection answered too few results");
+    return result;
+  }
+
+  async #open(): Promise<void> {
+    if (this.#closed !== undefined) throw this.#closed;
+    if (this.#isOpen) return;
+    this.#isOpen = true;
+    await runSteps(this.#connection, [this.#begin]);
+  }
+
+  #enqueue<T>(run: () => Promise<T>): Promise<T> {
+    if (this.#closed !== undefined) return refused(this.#closed);
+    const result = this.#last.then(run);
+    this.#last = result.catch((error: unknown) => {
+      this.#firstFailure ??= error;
+    });
+    return result;
+  }
+
+  #client(): unknown {
+    if (this.#closed !== undefined) throw this.#closed;
+    if (this.#connection.guardClient === undefined) return this.#connection.client;
+    this.#guarded ??= this.#connection.guardClient(() => this.#enqueue(() => this.#open()));
+    return this.#guarded.client;
+  }
+}
+
+/** A rejection that ends no process when a handler does not await it. */
+function refused(error: Error): Promise<never> {
+  const rejection = Promise.reject(error);
+  rejection.catch(() => {});
+  return rejection;
+}
+
+/** Runs SQL written as a template; every value is bound. */
+export type TemplateQuery = <Row = Record<string, unknown>>(
+  strings: TemplateStringsArray,
+  ...values: readonly unknown[]
+) => Promise<QueryResult<Row>>;
+
+export interface HandlerFacade {
+  query<Row = Record<string, unknown>>(
+    text: string,
+    params?: readonly unknown[],
+  ): Promise<QueryResult<Row>>;
+  readonly sql: TemplateQuery;
+  readonly client: unknown;
+}
+
+function templateQuery(
+  query: HandlerFacade["query"],
+  placeholder: (position: number) => string,
+): TemplateQuery {
+  return (strings, ...values) => {
+    const text = strings.reduce((sql, part, index) => `${sql}${placeholder(index)}${part}`);
+    return query(text, values);
+  };
+}

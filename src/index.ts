@@ -1,0 +1,20 @@
+export type { Clock, Timer } from "./clock.ts";
+export type {
+  Connection,
+  ConnectionSource,
+  Listener,
+  QueryResult,
+  StatementStep,
+  Step,
+} from "./driver/connection.ts";
+export {
+  AlreadyRunningError,
+  IntrayError,
+  LeaseLostError,
+  PayloadError,
+  SchemaError,
+  ShutdownError,
+  TimeoutError,
+  TransactionError,
+} from "./errors.ts";
+export type { Logger, LogLevel } from "./log.ts";

@@ -1,0 +1,108 @@
+import { pause } from "../clock.ts";
+import type { InboxStatement } from "../dialect/inbox-statement.ts";
+import { withConnection } from "../driver/checkout.ts";
+import type { QueryResult } from "../driver/connection.ts";
+import { Backoff } from "../engine/backoff.ts";
+import { sanitizeError } from "../error-text.ts";
+import { timeLimit } from "../time-limit.ts";
+import { type InboxContext, runStatement } from "./inbox-context.ts";
+import type { InboxDelivery } from "./inbox-delivery.ts";
+import type { InboxFailureAction } from "./types.ts";
+
+/**
+ * Records a failure: the message comes again, or is dead. Answers false where the message was not
+ * this claim's any more; then nothing was changed.
+ *
+ * @throws what the statement threw last, when it kept failing for the length of a lease.
+ */
+export async function settleFailure(
+  context: InboxContext,
+  delivery: InboxDelivery,
+  action: InboxFailureAction,
+  failure: unknown,
+): Promise<boolean> {
+  const { dialect, statements } = context;
+  const statement = action.retry ? statements.retry : statements.dead;
+  const delayMs = action.retry ? action.delayMs : 0;
+  const values = { id: delivery.id, token: delivery.token, delayMs };
+  const text = sanitizeError(failure);
+  for (const error of [text, asciiOf(text)]) {
+    try {
+      const run = () => runOnce(context, statement, { ...values, error });
+      return (await tryForALease(context, delivery, run)).rowCount === 1;
+    } catch (cause) {
+      if (!dialect.errors.isUnstorableText(cause)) throw cause;
+    }
+  }
+  const error = "the error's text cannot be stored in this database";
+  return (await runOnce(context, statement, { ...values, error })).rowCount === 1;
+}
+
+/**
+ * What became of a completion whose commit was not answered, told by the database alone: the row as
+ * it is once no transaction holds it. `committed` needs proof that nobody else can have settled the
+ * message: it is no longer ours, and our lease had not ended when we saw that.
+ */
+export async function readBack(
+  context: InboxContext,
+  delivery: InboxDelivery,
+): Promise<"committed" | "not committed" | "unknown"> {
+  const { options, statements } = context;
+  const values = { id: delivery.id, token: delivery.token };
+  const run = () => runOnce<{ outcome: ReadBack }>(context, statements.readBack, values);
+  const backoff = new Backoff(20, 1000);
+  for (;;) {
+    const { rows } = await tryForALease(context, delivery, run);
+    const outcome = rows[0]?.outcome;
+    const isProof = options.clock.monotonic() < delivery.heldUntil;
+    if (outcome === "ours") return "not committed";
+    if (outcome !== "locked") return isProof ? "committed" : "unknown";
+    if (!isProof) return "unknown";
+    await pause(options.clock, backoff.next());
+  }
+}
+
+type ReadBack = "ours" | "locked" | "other" | "gone";
+
+async function runOnce<Row>(
+  { options, source }: InboxContext,
+  statement: InboxStatement,
+  values: Readonly<Record<string, unknown>>,
+): Promise<QueryResult<Row>> {
+  const limit = timeLimit(
+    options.clock,
+    options.leaseMs,
+    "the settlement was not answered in time",
+  );
+  try {
+    return await withConnection(source, limit.signal, (connection) =>
+      runStatement<Row>(connection, statement, values),
+    );
+  } finally {
+    limit.cancel();
+  }
+}
+
+/** Tries again for as long as a lease lasts: whatever fails that long is left to the lease. */
+async function tryForALease<T>(
+  { dialect, options }: InboxContext,
+  delivery: InboxDelivery,
+  run: () => Promise<T>,
+): Promise<T> {
+  const until = options.clock.monotonic() + options.leaseMs;
+  const backoff = new Backoff(20, 1000);
+  for (;;) {
+    try {
+      return await run();
+    } catch (error) {
+      const isOver = options.clock.monotonic() >= until || delivery.lost !== undefined;
+      if (isOver || dialect.errors.isUnstorableText(error)) throw error;
+      await pause(options.clock, backoff.next());
+    }
+  }
+}
+
+/** The text with nothing in it that an encoding could refuse. */
+function asciiOf(text: string): string {
+  return text.replace(/[^\x20-\x7e\n\t]/g, "?");
+}

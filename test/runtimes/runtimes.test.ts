@@ -1,0 +1,111 @@
+import { copyFile, readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { ModuleKind, ScriptTarget, transpileModule } from "typescript";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { inboxDdlText } from "../../src/dialect/postgres/inbox-ddl.ts";
+import { createDatabase, isMissing } from "../support/databases.ts";
+import { example } from "../support/markdown.ts";
+import { makeProject, type Project, repository, tarball } from "../support/package.ts";
+import { until } from "../support/until.ts";
+import { Program } from "./program.ts";
+import { installRuntimes, isInstalled, type Runtime, runtimes } from "./runtimes.ts";
+
+let bare: Project;
+let withPg: Project;
+
+beforeAll(async () => {
+  const packed = await tarball();
+  await installRuntimes();
+  bare = await makeProject([packed]);
+  withPg = await makeProject([packed, `pg@${await versionOf("pg")}`]);
+  for (const file of ["smoke.mjs", "smoke.cjs"]) {
+    await copyFile(join(repository, "test", "runtimes", file), join(bare.folder, file));
+  }
+  const code = example(await readFile(join(repository, "README.md"), "utf8"), "queuebox");
+  await writeFile(join(withPg.folder, "example.ts"), code);
+  await writeFile(join(withPg.folder, "example.mjs"), withoutTypes(code));
+}, 300_000);
+
+afterAll(async () => {
+  await bare?.remove();
+  await withPg?.remove();
+});
+
+test("the package brings no other package", async () => {
+  const installed = await readdir(join(bare.folder, "node_modules"));
+  expect(installed.filter((name) => !name.startsWith("."))).toEqual(["intray"]);
+});
+
+describe.each(runtimes.map((each) => [each.name, each] as const))("%s", (_name, runtime) => {
+  test("both doors and the drivers import, as ESM and as CommonJS, and export the same", async (context) => {
+    if (!isInstalled(runtime)) context.skip(`${runtime.name} is not made for this platform`);
+    const esm = await new Program(runtime, "smoke.mjs", bare.folder).end();
+    const commonJs = await new Program(runtime, "smoke.cjs", bare.folder).end();
+    expect(JSON.parse(esm)).toEqual(JSON.parse(commonJs));
+  });
+
+  test.skipIf(isMissing("postgres"))(
+    "the QueueBox example of the README runs as it is",
+    async (context) => {
+      if (!isInstalled(runtime)) context.skip(`${runtime.name} is not made for this platform`);
+      await runExample(runtime);
+    },
+  );
+});
+
+async function runExample(runtime: Runtime): Promise<void> {
+  const database = await createDatabase();
+  const file = runtime.typescript ? "example.ts" : "example.mjs";
+  await database.query(inboxDdlText());
+  await database.query("CREATE TABLE orders (id text PRIMARY KEY, total numeric)");
+  await database.query(
+    `INSERT INTO inbox (source, idempotency_key, payload, consumption)
+     VALUES ($1, $2, $3, 'pull')`,
+    ["orders", "key-1", JSON.stringify({ id: "order-1", total: 42 })],
+  );
+  const program = new Program(runtime, file, withPg.folder, connectionSettings(database.url));
+  try {
+    await until(
+      async () => {
+        if (!program.running) return true;
+        const { rows } = await database.query("SELECT 1 FROM inbox WHERE state = 'processed'");
+        return rows.length === 1;
+      },
+      { deadline: 20_000, what: "the message is processed" },
+    );
+    const { rows } = await database.query("SELECT id, total::int FROM orders");
+    expect(rows, program.output).toEqual([{ id: "order-1", total: 42 }]);
+  } catch (error) {
+    throw new Error(`the example failed; it said:\n${program.output}`, { cause: error });
+  } finally {
+    await program.stop();
+    await database.drop();
+  }
+}
+
+/** `new pg.Pool()` without arguments takes the environment's word. */
+function connectionSettings(url: string): Record<string, string> {
+  const { hostname, port, username, password, pathname } = new URL(url);
+  return {
+    PGHOST: hostname,
+    PGPORT: port === "" ? "5432" : port,
+    PGUSER: decodeURIComponent(username),
+    PGPASSWORD: decodeURIComponent(password),
+    PGDATABASE: pathname.slice(1),
+    DATABASE_URL: url,
+  };
+}
+
+function withoutTypes(code: string): string {
+  const compilerOptions = {
+    target: ScriptTarget.ES2022,
+    module: ModuleKind.ESNext,
+    verbatimModuleSyntax: true,
+  };
+  return transpileModule(code, { compilerOptions }).outputText;
+}
+
+async function versionOf(dependency: string): Promise<string> {
+  const { devDependencies } = JSON.parse(await readFile(join(repository, "package.json"), "utf8"));
+  return devDependencies[dependency];
+}

@@ -1,0 +1,15 @@
+// The same as smoke.mjs, for services that are still CommonJS.
+const doors = {
+  intray: require("intray"),
+  queuebox: require("intray/queuebox"),
+  pg: require("intray/pg"),
+  postgres: require("intray/postgres"),
+  pglite: require("intray/pglite"),
+};
+
+const { inboxSql, defaultSchema } = doors.queuebox;
+const statement = inboxSql("postgresql", defaultSchema).complete;
+if (statement.params.join() !== "id,token") throw new Error(`params: ${statement.params}`);
+
+const names = (door) => Object.keys(door).sort();
+console.log(JSON.stringify(Object.entries(doors).map(([door, all]) => [door, names(all)])));

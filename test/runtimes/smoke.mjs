@@ -1,0 +1,19 @@
+// Imports what the package exports, without any driver installed, and says the names.
+import * as intray from "intray";
+import * as pg from "intray/pg";
+import * as pglite from "intray/pglite";
+import * as postgres from "intray/postgres";
+import * as queuebox from "intray/queuebox";
+
+const { IntrayError } = intray;
+if (!(new IntrayError("CODE", "message") instanceof Error))
+  throw new Error("IntrayError is no Error");
+const statement = queuebox.inboxSql("postgresql", queuebox.defaultSchema).complete;
+if (statement.params.join() !== "id,token") throw new Error(`params: ${statement.params}`);
+
+const names = (door) =>
+  Object.keys(door)
+    .filter((name) => name !== "default")
+    .sort();
+const doors = { intray, queuebox, pg, postgres, pglite };
+console.log(JSON.stringify(Object.entries(doors).map(([door, all]) => [door, names(all)])));

@@ -1,0 +1,68 @@
+import pg from "pg";
+import type { Connection, ConnectionSource } from "../../src/driver/connection.ts";
+
+/**
+ * A source of connections as a user writes it by hand: connect, query, begin, commit, rollback and
+ * release, and nothing of what is optional.
+ */
+export class HandmadeSource implements ConnectionSource {
+  readonly #url: string;
+  readonly #idle = new Set<pg.Client>();
+  readonly #open = new Set<pg.Client>();
+
+  constructor(url: string) {
+    this.#url = url;
+  }
+
+  async connect(): Promise<Connection> {
+    const [idle] = this.#idle;
+    if (idle === undefined) return this.#hand(await this.#make());
+    this.#idle.delete(idle);
+    return this.#hand(idle);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#open].map((client) => client.end()));
+  }
+
+  async #make(): Promise<pg.Client> {
+    const client = new pg.Client({ connectionString: this.#url });
+    const forget = () => {
+      this.#idle.delete(client);
+      this.#open.delete(client);
+    };
+    client.on("error", forget);
+    client.on("end", forget);
+    await client.connect();
+    this.#open.add(client);
+    return client;
+  }
+
+  #hand(client: pg.Client): Connection {
+    let inTransaction = false;
+    const query: Connection["query"] = async (text, params = []) => {
+      const { rows, rowCount } = await client.query(text, [...params]);
+      return { rows, rowCount: rowCount ?? 0 };
+    };
+    return {
+      query,
+      begin: async () => {
+        inTransaction = true;
+        await query("BEGIN");
+      },
+      commit: async () => {
+        await query("COMMIT");
+        inTransaction = false;
+      },
+      rollback: async () => {
+        await query("ROLLBACK");
+        inTransaction = false;
+      },
+      release: async () => {
+        // Anything but a connection that is alive and outside a transaction is closed.
+        if (this.#open.has(client) && !inTransaction) this.#idle.add(client);
+        else await client.end();
+      },
+    };
+  }
+}

@@ -1,0 +1,73 @@
+import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { PGlite } from "@electric-sql/pglite";
+
+const RESET_DEADLINE_MS = 2_000;
+
+let current: PGlite | undefined;
+
+/**
+ * An empty in-memory PGlite. One instance serves a test file's tests one after the other, emptied in
+ * between (15 ms); one that does not answer, because something still runs on it, is left behind.
+ */
+export async function emptyPglite(): Promise<PGlite> {
+  if (current !== undefined && !(await reset(current))) current = undefined;
+  current ??= await loadPglite();
+  return current;
+}
+
+async function reset(db: PGlite): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<boolean>((resolve) => {
+    timer = setTimeout(resolve, RESET_DEADLINE_MS, false);
+  });
+  const emptied = db
+    .exec("DISCARD ALL")
+    .then(() => db.exec(DROP_ALL))
+    .then(
+      () => true,
+      () => false,
+    );
+  const answer = await Promise.race([emptied, late]);
+  clearTimeout(timer);
+  return answer;
+}
+
+const DROP_ALL = `
+  DO $$ DECLARE name text; BEGIN
+    FOR name IN SELECT nspname FROM pg_namespace
+      WHERE nspname NOT LIKE 'pg\\_%' AND nspname <> 'information_schema'
+    LOOP EXECUTE format('DROP SCHEMA %I CASCADE', name); END LOOP;
+  END $$;
+  CREATE SCHEMA public`;
+
+/** From the data folder of an earlier run: 0.7 s instead of 3 to 5 s for a new one. */
+async function loadPglite(): Promise<PGlite> {
+  const file = await cacheFile();
+  const saved = await readFile(file).catch(() => undefined);
+  if (saved !== undefined) {
+    const db = await PGlite.create({ loadDataDir: new Blob([saved]) }).catch(() => undefined);
+    if (db !== undefined) return db;
+  }
+  const db = await PGlite.create();
+  const dump = await db.dumpDataDir("none");
+  await mkdir(dirname(file), { recursive: true });
+  const part = `${file}.${process.pid}`;
+  await writeFile(part, Buffer.from(await dump.arrayBuffer()));
+  await rename(part, file);
+  return db;
+}
+
+async function cacheFile(): Promise<string> {
+  const entry = createRequire(import.meta.url).resolve("@electric-sql/pglite");
+  const description: unknown = JSON.parse(
+    await readFile(join(dirname(entry), "..", "package.json"), "utf8"),
+  );
+  if (typeof description !== "object" || description === null || !("version" in description)) {
+    throw new Error(`no version in the package.json of ${entry}`);
+  }
+  const modules = fileURLToPath(new URL("../../node_modules", import.meta.url));
+  return join(modules, ".cache", "intray", `pglite-${String(description.version)}.tar`);
+}

