@@ -1,3 +1,4 @@
+import type { LogEvent } from "./log-events.ts";
 import { sanitize, sanitizeError } from "./redact.ts";
 
 /** Anything with these three methods is a logger: `console`, pino behind a two-line wrapper, winston. */
@@ -11,7 +12,7 @@ export type LogLevel = keyof Logger;
 
 /** The fields of a line. `event` names the line for good; `error` may be anything that was thrown. */
 export interface LogFields {
-  readonly event: string;
+  readonly event: LogEvent;
   readonly error?: unknown;
   readonly [field: string]: unknown;
 }

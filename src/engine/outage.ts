@@ -7,12 +7,12 @@ import type { Log } from "../log.ts";
 export class Outage {
   readonly #log: Log;
   readonly #what: string;
-  readonly #event: string;
+  readonly #event: OutageEvent;
   readonly #fields: Record<string, unknown>;
   #failures = 0;
 
   /** Logs under `event`, and under `event` with `_recovered` behind it when it is over. */
-  constructor(log: Log, what: string, event: string, fields: Record<string, unknown> = {}) {
+  constructor(log: Log, what: string, event: OutageEvent, fields: Record<string, unknown> = {}) {
     this.#log = log;
     this.#what = what;
     this.#event = event;
@@ -42,3 +42,5 @@ export class Outage {
     this.#failures = 0;
   }
 }
+
+type OutageEvent = "claim_failed" | "listen_failed" | "renewal_failed";

@@ -1,5 +1,7 @@
 import { type Clock, pause } from "../clock.ts";
+import type { Listener } from "../driver/connection.ts";
 import type { Log } from "../log.ts";
+import { orAbort, timeLimit } from "../time-limit.ts";
 import { Backoff } from "./backoff.ts";
 import { MAX_BACKOFF_MS } from "./engine.ts";
 import { Outage } from "./outage.ts";
@@ -16,12 +18,13 @@ export async function listenUntil(signal: AbortSignal, settings: WakeUpSettings)
   while (!signal.aborted) {
     try {
       const lost = new AbortController();
-      const stop = await open({ notified: wake, lost: (error) => lost.abort(error) });
+      const listener: Listener = { notified: wake, lost: (error) => lost.abort(error) };
+      const close = await orAbort(open(listener), signal, (late) => void late().catch(() => {}));
       outage.succeeded();
       backoff.reset();
       wake();
       await firstAbort(signal, lost.signal);
-      await stop();
+      await closeInTime(clock, close);
       if (!signal.aborted) throw lost.signal.reason;
     } catch (error) {
       if (signal.aborted) return;
@@ -36,12 +39,23 @@ export interface WakeUpSettings {
   readonly clock: Clock;
   readonly log: Log;
   readonly fields: Record<string, unknown>;
-  open(listener: {
-    notified(payload: string): void;
-    lost(error: Error): void;
-  }): Promise<() => Promise<void>>;
+  open(listener: Listener): Promise<() => Promise<void>>;
   wake(payload?: string): void;
 }
+
+/** Nobody waits long for a connection to say goodbye that may be dead. */
+async function closeInTime(clock: Clock, close: () => Promise<void>): Promise<void> {
+  const limit = timeLimit(clock, CLOSE_LIMIT_MS, "the listening connection did not close");
+  try {
+    await orAbort(close(), limit.signal);
+  } catch {
+    // It is gone, or will be: polling is what finds rows.
+  } finally {
+    limit.cancel();
+  }
+}
+
+const CLOSE_LIMIT_MS = 2000;
 
 function firstAbort(...signals: readonly AbortSignal[]): Promise<void> {
   return new Promise((resolve) => {

@@ -6,7 +6,8 @@ import { TransactionError } from "../errors.ts";
 /**
  * A handler's view of its transaction: queries, and nothing that could end it.
  *
- *     unopened --first query--> open --close--> closed
+ *     unopened --first query--> open --end--> ended     takes no more queries, runs those it has
+ *                                  \--cut--> cut        runs nothing more
  *
  * BEGIN travels with the first query in one flush where the connection pipelines, so a handler pays
  * no round trip for it; the step rule of a pipeline (nothing runs after a failed BEGIN) is what makes
@@ -18,7 +19,10 @@ export class HandlerTransaction {
   readonly #begin: Step;
   readonly #placeholder: (position: number) => string;
   #isOpen = false;
-  #closed: Error | undefined;
+  /** Why no more queries are taken. */
+  #ended: Error | undefined;
+  /** Why those that were taken and not sent are refused too. */
+  #cut: Error | undefined;
   #last: Promise<unknown> = Promise.resolve();
   #firstFailure: unknown;
   #guarded: GuardedClient | undefined;
@@ -42,6 +46,16 @@ export class HandlerTransaction {
     });
   }
 
+  /**
+   * What goes before the next statement: BEGIN, unless it was sent. From then on the transaction
+   * counts as open, and is for the caller to commit or roll back.
+   */
+  openingSteps(): readonly Step[] {
+    if (this.#isOpen) return [];
+    this.#isOpen = true;
+    return [this.#begin];
+  }
+
   /** Whether BEGIN was sent. */
   get isOpen(): boolean {
     return this.#isOpen;
@@ -61,10 +75,16 @@ export class HandlerTransaction {
     if (client !== undefined && guardClient === undefined) await this.#open();
   }
 
-  /** From now on every use is refused with the reason. */
-  close(reason: Error): void {
-    this.#closed ??= reason;
-    this.#guarded?.close(this.#closed);
+  /** The handler is over: new queries are refused with the reason; what it sent before still runs. */
+  end(reason: Error): void {
+    this.#ended ??= reason;
+    this.#guarded?.close(this.#ended);
+  }
+
+  /** The handler has lost its right to the row: nothing runs any more. */
+  cut(reason: Error): void {
+    this.#cut ??= reason;
+    this.end(reason);
   }
 
   /** Resolves when no query of the handler is under way. */
@@ -75,28 +95,28 @@ export class HandlerTransaction {
 
   #query<Row>(text: string, params: readonly unknown[] = []): Promise<QueryResult<Row>> {
     if (typeof text !== "string") {
-      return Promise.reject(new TypeError(`tx.query takes SQL text first, not ${typeof text}`));
+      return refused(new TypeError(`tx.query takes SQL text first, not ${typeof text}`));
     }
     if (!Array.isArray(params)) {
-      return Promise.reject(new TypeError("tx.query takes an array of parameters second"));
+      return refused(new TypeError("tx.query takes an array of parameters second"));
     }
     const control = transactionControl(text);
     if (control !== undefined) {
-      return Promise.reject(
+      return refused(
         new TransactionError(
           `${control} is refused here: the transaction ends with the handler. Return to commit, throw to roll back.`,
         ),
       );
     }
+    if (this.#ended !== undefined) return refused(this.#ended);
     return this.#enqueue(() => this.#run<Row>(text, params));
   }
 
   async #run<Row>(text: string, params: readonly unknown[]): Promise<QueryResult<Row>> {
-    if (this.#closed !== undefined) throw this.#closed;
+    if (this.#cut !== undefined) throw this.#cut;
     if (this.#isOpen) return this.#connection.query<Row>(text, params);
-    this.#isOpen = true;
     const results = await runSteps<Row>(this.#connection, [
-      this.#begin,
+      ...this.openingSteps(),
       { kind: "query", text, params },
     ]);
     const result = results[1];
@@ -105,14 +125,12 @@ export class HandlerTransaction {
   }
 
   async #open(): Promise<void> {
-    if (this.#closed !== undefined) throw this.#closed;
-    if (this.#isOpen) return;
-    this.#isOpen = true;
-    await runSteps(this.#connection, [this.#begin]);
+    if (this.#cut !== undefined) throw this.#cut;
+    await runSteps(this.#connection, this.openingSteps());
   }
 
+  /** Runs something after all that was asked for before. */
   #enqueue<T>(run: () => Promise<T>): Promise<T> {
-    if (this.#closed !== undefined) return refused(this.#closed);
     const result = this.#last.then(run);
     this.#last = result.catch((error: unknown) => {
       this.#firstFailure ??= error;
@@ -121,7 +139,7 @@ export class HandlerTransaction {
   }
 
   #client(): unknown {
-    if (this.#closed !== undefined) throw this.#closed;
+    if (this.#ended !== undefined) throw this.#ended;
     if (this.#connection.guardClient === undefined) return this.#connection.client;
     this.#guarded ??= this.#connection.guardClient(() => this.#enqueue(() => this.#open()));
     return this.#guarded.client;

@@ -40,14 +40,12 @@ export class InboxClaims {
   /** Claims up to `limit` messages. A `stop` ends the wait for a connection, not a claim on its way. */
   async claim(limit: number, stop: AbortSignal): Promise<InboxClaim> {
     const { options, source } = this.#context;
+    const { clock, leaseMs } = options;
+    const patience = timeLimit(clock, leaseMs, "there was no connection for a claim", stop);
+    const connection = await checkOut(source, patience.signal).finally(() => patience.cancel());
     // An answer that takes longer than the lease is worth nothing: its leases have ended.
-    const budget = timeLimit(
-      options.clock,
-      options.leaseMs,
-      "the claim was not answered within the lease",
-    );
+    const budget = timeLimit(clock, leaseMs, "the claim was not answered within the lease");
     try {
-      const connection = await checkOut(source, AbortSignal.any([stop, budget.signal]));
       const sentAt = options.clock.monotonic();
       try {
         const claim = await orAbort(this.#claimOn(connection, limit), budget.signal);

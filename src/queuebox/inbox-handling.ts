@@ -83,8 +83,8 @@ class HandlingAttempt {
 
   async run(message: InboxMessage, handler: InboxHandler): Promise<Handling> {
     const { signal } = this.#delivery;
-    const close = () => this.#transaction.close(asError(signal.reason));
-    signal.addEventListener("abort", close, { once: true });
+    const cut = () => this.#transaction.cut(asError(signal.reason));
+    signal.addEventListener("abort", cut, { once: true });
     const ending = this.#runHandler(message, handler, signal);
     try {
       const failure = await orAbort(ending, this.#patience);
@@ -93,11 +93,11 @@ class HandlingAttempt {
         return await this.#rolledBack({ result: "failed", error: failure.thrown });
       }
     } catch (reason) {
-      close();
+      cut();
       this.doubt = asError(reason);
       return { result: "left behind" };
     } finally {
-      signal.removeEventListener("abort", close);
+      signal.removeEventListener("abort", cut);
     }
     return await this.#complete();
   }
@@ -115,7 +115,7 @@ class HandlingAttempt {
     } catch (thrown) {
       failure = { thrown };
     }
-    this.#transaction.close(
+    this.#transaction.end(
       new TransactionError("the handler has ended: its transaction takes no more queries"),
     );
     await this.#transaction.settled();
@@ -123,10 +123,13 @@ class HandlingAttempt {
   }
 
   async #complete(): Promise<Handling> {
-    const { dialect, statements } = this.#context;
+    const { statements } = this.#context;
     const { id, token } = this.#delivery;
-    const steps: Step[] = [bind(statements.completeOrFail, { id, token }), { kind: "commit" }];
-    if (!this.#transaction.isOpen) steps.unshift(dialect.begin);
+    const steps: Step[] = [
+      ...this.#transaction.openingSteps(),
+      bind(statements.completeOrFail, { id, token }),
+      { kind: "commit" },
+    ];
     try {
       await orAbort(runSteps(this.#connection, steps), this.#patience);
       return { result: "completed" };
@@ -166,7 +169,7 @@ class HandlingAttempt {
 
   /** Rolls back; where that fails the connection is in doubt, and the first result stands. */
   async #rolledBack(handling: Handling): Promise<Handling> {
-    if (!this.#transaction.isOpen && handling.result === "failed") return handling;
+    if (!this.#transaction.isOpen) return handling;
     try {
       await orAbort(this.#connection.rollback(), this.#patience);
     } catch (error) {

@@ -29,7 +29,8 @@ export async function settleFailure(
   for (const error of [text, asciiOf(text)]) {
     try {
       const run = () => runOnce(context, statement, { ...values, error });
-      return (await tryForALease(context, delivery, run)).rowCount === 1;
+      const isOver = () => delivery.lost !== undefined;
+      return (await tryForALease(context, run, isOver)).rowCount === 1;
     } catch (cause) {
       if (!dialect.errors.isUnstorableText(cause)) throw cause;
     }
@@ -52,7 +53,7 @@ export async function readBack(
   const run = () => runOnce<{ outcome: ReadBack }>(context, statements.readBack, values);
   const backoff = new Backoff(20, 1000);
   for (;;) {
-    const { rows } = await tryForALease(context, delivery, run);
+    const { rows } = await tryForALease(context, run);
     const outcome = rows[0]?.outcome;
     const isProof = options.clock.monotonic() < delivery.heldUntil;
     if (outcome === "ours") return "not committed";
@@ -86,8 +87,8 @@ async function runOnce<Row>(
 /** Tries again for as long as a lease lasts: whatever fails that long is left to the lease. */
 async function tryForALease<T>(
   { dialect, options }: InboxContext,
-  delivery: InboxDelivery,
   run: () => Promise<T>,
+  isOver: () => boolean = () => false,
 ): Promise<T> {
   const until = options.clock.monotonic() + options.leaseMs;
   const backoff = new Backoff(20, 1000);
@@ -95,8 +96,8 @@ async function tryForALease<T>(
     try {
       return await run();
     } catch (error) {
-      const isOver = options.clock.monotonic() >= until || delivery.lost !== undefined;
-      if (isOver || dialect.errors.isUnstorableText(error)) throw error;
+      const isLate = options.clock.monotonic() >= until || isOver();
+      if (isLate || dialect.errors.isUnstorableText(error)) throw error;
       await pause(options.clock, backoff.next());
     }
   }

@@ -3,6 +3,7 @@ import type { Claim, Performance, Work } from "../engine/work.ts";
 import { sanitizeError } from "../error-text.ts";
 import { LeaseExpiredError } from "../errors.ts";
 import type { LogLevel } from "../log.ts";
+import type { LogEvent } from "../log-events.ts";
 import { orAbort, timeLimit } from "../time-limit.ts";
 import { asFailureAction, defaultRetryPolicy } from "./failure-action.ts";
 import { InboxClaims } from "./inbox-claims.ts";
@@ -263,7 +264,7 @@ export class InboxWork implements Work<InboxDelivery> {
   #say(
     level: LogLevel,
     delivery: InboxDelivery,
-    event: string,
+    event: LogEvent,
     text: string,
     error?: unknown,
   ): void {

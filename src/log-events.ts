@@ -1,0 +1,30 @@
+/** What each `event` of a log line means. The names stay; docs/log-events.md lists them for users. */
+export const logEvents = {
+  abandoned: "a shutdown's grace ended before the handler did",
+  claim_collided: "another worker has a message of the same aggregate; this one was given back",
+  claim_failed: "rows could not be claimed",
+  claim_failed_recovered: "claims work again",
+  commit_confirmed: "a commit was not answered, and the database says that it took effect",
+  commit_unknown: "a commit was not answered, and nobody can tell any more what became of it",
+  dead: "a message failed and is dead",
+  expired_lease_claimed: "the worker that had this message died or stalled",
+  few_connections: "the source has too few connections for maxConcurrency",
+  handler_left_behind: "a handler did not end after its signal aborted",
+  index_advice: "an index would keep claims fast past a long aggregate",
+  internal_error: "something that should not happen; the row is left to its lease",
+  lease_lost: "the message is not this worker's any more",
+  listen_failed: "the listening connection could not be opened, or was lost",
+  listen_failed_recovered: "notifications come again",
+  no_connection: "there was no connection for a handler; the message was given back",
+  policy_failed: "the retry policy failed; the default policy decided",
+  redelivered: "the database asked to try again; no attempt is spent",
+  release_failed: "messages could not be given back; their leases bring them back",
+  renewal_failed: "leases could not be renewed",
+  renewal_failed_recovered: "renewals work again",
+  retried: "a message failed and comes again",
+  server_timeout: "a setting of the server ends transactions that idle",
+  settlement_failed: "a failure could not be recorded; the lease brings the message back",
+  single_connection: "the source has one connection: leases are not renewed while a handler runs",
+} as const;
+
+export type LogEvent = keyof typeof logEvents;
