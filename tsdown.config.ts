@@ -20,6 +20,8 @@ export default defineConfig([
     target: "node20",
     platform: "node",
     dts: true,
+    // The doc comments are in the declarations; in the code they are a quarter of its size.
+    outputOptions: { comments: { jsdoc: false } },
     clean: ["dist/*", "!dist/cli*"],
     // No dependency: an import of a package in src is a mistake, also of a type.
     deps: { onlyBundle: [] },
@@ -34,6 +36,8 @@ export default defineConfig([
     dts: false,
     clean: ["dist/cli*"],
     plugins: [bundledLicenses("cli-licenses.txt")],
+    // The demo reads it, and it is an example of the messages that the demo takes.
+    copy: "src/cli/demo/cli-demo-orders.ndjson",
     outputOptions: { codeSplitting: false },
     // Its libraries are bundled; what a user brings (drivers) or only the demo needs stays outside.
     deps: {

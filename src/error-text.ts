@@ -54,7 +54,7 @@ class Description {
   }
 
   #isNew(value: unknown): boolean {
-    return this.#left > 0 && !(isObject(value) && this.#seen.has(value));
+    return !isObject(value) || !this.#seen.has(value);
   }
 
   #one(value: unknown): string {

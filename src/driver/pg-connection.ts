@@ -1,11 +1,17 @@
-import { asError } from "../errors.ts";
+import { asError, TransactionError } from "../errors.ts";
 import { commitRefused } from "./commit-error.ts";
 import type { Connection, GuardedClient, QueryResult, Step } from "./connection.ts";
 import { flushGroups } from "./flush-groups.ts";
 import { guardPgClient } from "./guarded-pg-client.ts";
 import { flush } from "./pg-flush.ts";
 import { PgStatementNames } from "./pg-statement-names.ts";
-import { isWireClient, type PgClientLike, type PgResultLike, type PgWireClient } from "./pg-types.ts";
+import {
+  hasMethods,
+  isWireClient,
+  type PgClientLike,
+  type PgResultLike,
+  type PgWireClient,
+} from "./pg-types.ts";
 import { noRows } from "./run-steps.ts";
 
 /** How long a connection that is being destroyed may take to say goodbye, in milliseconds. */
@@ -66,7 +72,7 @@ export class PgConnection implements Connection {
   release(error?: Error): void {
     if (this.#isReleased) return;
     this.#isReleased = true;
-    const reason = error ?? this.#broken;
+    const reason = error ?? this.#broken ?? leftInTransaction(this.client);
     if (reason !== undefined) {
       // Our listener stays: this client comes to nobody else, and may still have an error to tell.
       destroy(this.client, reason);
@@ -98,9 +104,7 @@ async function runFlushes(
     for (const [index, step] of group.entries()) {
       const answer = answers[index];
       if (step.kind === "commit") checkCommit(answer);
-      results.push(
-        step.kind === "query" && answer !== undefined ? toResult(answer) : noRows(),
-      );
+      results.push(step.kind === "query" && answer !== undefined ? toResult(answer) : noRows());
     }
   }
   return results;
@@ -121,6 +125,15 @@ function statementOf(step: Step): {
     case "rollback":
       return { text: "ROLLBACK" };
   }
+}
+
+/** A transaction that somebody forgot never goes back to the pool, where the client can tell. */
+function leftInTransaction(client: PgClientLike): Error | undefined {
+  if (!hasMethods(client, ["getTransactionStatus"])) return undefined;
+  const status = client.getTransactionStatus();
+  return status === "T" || status === "E"
+    ? new TransactionError("released within a transaction")
+    : undefined;
 }
 
 function checkCommit(answer: PgResultLike | undefined): void {

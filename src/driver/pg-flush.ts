@@ -113,7 +113,12 @@ export function flush(
       },
       // No step limits its rows.
       handlePortalSuspended() {},
-      handleCopyInResponse: (wire) => wire.sendCopyFail("COPY FROM STDIN cannot run here"),
+      handleCopyInResponse(wire) {
+        wire.sendCopyFail("COPY FROM STDIN cannot run here");
+        // A server that waits for COPY data ignores the Sync that came behind. (Behind other messages
+        // it gives up the connection.)
+        if (finished === parts.length - 1) wire.sync();
+      },
       handleCopyData() {},
       handleReadyForQuery() {
         for (const { query } of parts) query.handleReadyForQuery(recorder);
@@ -122,7 +127,7 @@ export function flush(
       handleError: (error) => outer.callback?.(error),
     };
     Object.assign(outer, answers);
-    client.query(outer);
+    void client.query(outer);
   });
 }
 

@@ -1,5 +1,4 @@
 import { asError } from "../errors.ts";
-import { quoteChannel } from "./channel.ts";
 import type { Listener } from "./connection.ts";
 import { destroy } from "./pg-connection.ts";
 import { isWireClient, type PgClientLike, type PgNotificationLike } from "./pg-types.ts";
@@ -11,7 +10,8 @@ const UNLISTEN_MS = 1_000;
 const KEEP_ALIVE_MS = 30_000;
 
 /**
- * Listens on a client that is already checked out and gives it back at the end.
+ * Listens on a client that is already checked out and gives it back at the end. `quoted` is the
+ * channel's name as SQL.
  *
  *     starting --LISTEN--> listening --stop--> over
  *         \____________________\___error, end__/
@@ -19,6 +19,7 @@ const KEEP_ALIVE_MS = 30_000;
 export async function listenOnClient(
   client: PgClientLike,
   channel: string,
+  quoted: string,
   listener: Listener,
 ): Promise<() => Promise<void>> {
   let state: "starting" | "listening" | "over" = "starting";
@@ -48,7 +49,7 @@ export async function listenOnClient(
   client.on("end", onEnd);
   client.on("notification", onNotification);
   try {
-    await client.query(`LISTEN ${quoteChannel(channel)}`);
+    await client.query(`LISTEN ${quoted}`);
     if (failure !== undefined) throw failure;
   } catch (error) {
     leave(asError(error));
@@ -61,7 +62,7 @@ export async function listenOnClient(
     if (state === "over") return;
     state = "over";
     try {
-      await withinTime(client.query(`UNLISTEN ${quoteChannel(channel)}`));
+      await withinTime(client.query(`UNLISTEN ${quoted}`));
     } catch (error) {
       return leave(asError(error));
     }

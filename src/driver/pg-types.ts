@@ -16,7 +16,9 @@ export interface PgClientLike {
   on(event: "error", listener: (error: Error) => void): unknown;
   on(event: "end", listener: () => void): unknown;
   on(event: "notification", listener: (message: PgNotificationLike) => void): unknown;
-  removeListener(event: string, listener: (...args: never[]) => void): unknown;
+  removeListener(event: "error", listener: (error: Error) => void): unknown;
+  removeListener(event: "end", listener: () => void): unknown;
+  removeListener(event: "notification", listener: (message: PgNotificationLike) => void): unknown;
 }
 
 export interface PgNotificationLike {

@@ -1,5 +1,6 @@
 import { asError } from "../errors.ts";
 import { orAbort } from "../time-limit.ts";
+import { quoteChannel } from "./channel.ts";
 import type { Connection, ConnectionSource, Listener } from "./connection.ts";
 import { PgConnection } from "./pg-connection.ts";
 import { listenOnClient } from "./pg-listen.ts";
@@ -86,7 +87,9 @@ function fromModule(
   options?: PgOwnPoolOptions,
 ): PgOwnedSource {
   if (!isModule(pg)) {
-    throw new TypeError("fromPg: a connection string goes with the pg module as the first argument");
+    throw new TypeError(
+      "fromPg: a connection string goes with the pg module as the first argument",
+    );
   }
   if (connectionString.trim() === "") throw new TypeError("fromPg: the connection string is blank");
   const checked = checkOptions(options);
@@ -143,7 +146,9 @@ class PgSource implements ConnectionSource {
   }
 
   async listen(channel: string, listener: Listener): Promise<() => Promise<void>> {
-    return listenOnClient(await this.#pool.connect(), channel, listener);
+    // Refused before anything is opened.
+    const quoted = quoteChannel(channel);
+    return listenOnClient(await this.#pool.connect(), channel, quoted, listener);
   }
 
   async #open(): Promise<Connection> {

@@ -29,6 +29,7 @@ export interface PgliteQueryLike {
 export interface PgliteLike extends PgliteQueryLike {
   transaction<T>(run: (tx: PgliteQueryLike) => Promise<T>): Promise<T>;
   listen(channel: string, callback: (payload: string) => void): Promise<() => Promise<void>>;
+  onNotification(callback: (channel: string, payload: string) => void): () => void;
 }
 
 /**
@@ -44,7 +45,7 @@ export interface PgliteLike extends PgliteQueryLike {
  * @throws TypeError if the database has the wrong shape.
  */
 export function fromPglite(db: PgliteLike): ConnectionSource {
-  if (!hasMethods(db, ["query", "exec", "transaction"])) {
+  if (!hasMethods(db, ["query", "exec", "transaction", "listen", "onNotification"])) {
     throw new TypeError("fromPglite: takes a PGlite database, such as new PGlite()");
   }
   return new PgliteSource(db);
@@ -69,15 +70,23 @@ class PgliteSource implements ConnectionSource {
   }
 
   async listen(channel: string, listener: Listener): Promise<() => Promise<void>> {
-    let isListening = true;
-    // PGlite itself tells of no loss: it has no network between, and its end is its owner's.
-    const unlisten = await this.#db.listen(quoteChannel(channel), (payload) => {
-      if (isListening) listener.notified(payload);
+    // `db.listen` counts who listens, but calls nobody for a channel with a quote in its name. PGlite
+    // tells of no loss: there is no network between, and its end is its owner's doing.
+    const deafen = this.#db.onNotification((heard, payload) => {
+      if (heard === channel) listener.notified(payload);
     });
+    let unlisten: (() => Promise<void>) | undefined;
+    try {
+      unlisten = await this.#db.listen(quoteChannel(channel), () => {});
+    } catch (error) {
+      deafen();
+      throw error;
+    }
     return async () => {
-      if (!isListening) return;
-      isListening = false;
-      await unlisten();
+      const stop = unlisten;
+      unlisten = undefined;
+      deafen();
+      await stop?.();
     };
   }
 }
@@ -209,5 +218,8 @@ function toResult<Row>(answer: PgliteResultLike | undefined): QueryResult<Row> {
   // What the rows hold is the caller's word.
   const rows = answer.rows as Row[];
   const returnsRows = answer.fields.length > 0;
-  return { rows, rowCount: returnsRows ? rows.length : (answer.rowCount ?? answer.affectedRows ?? 0) };
+  return {
+    rows,
+    rowCount: returnsRows ? rows.length : (answer.rowCount ?? answer.affectedRows ?? 0),
+  };
 }

@@ -1,6 +1,7 @@
 import { TransactionError } from "../errors.ts";
 import { commitRefused } from "./commit-error.ts";
-import type { Connection, QueryResult, StatementStep, Step } from "./connection.ts";
+import type { Connection, GuardedClient, QueryResult, StatementStep, Step } from "./connection.ts";
+import { guardPostgresJs } from "./guarded-postgres-js.ts";
 import type { PostgresJsAnswers, PostgresJsSession } from "./postgres-js-session.ts";
 import type { PostgresJsAnswer, PostgresJsRunner } from "./postgres-js-types.ts";
 import { noRows } from "./run-steps.ts";
@@ -92,12 +93,16 @@ export class PostgresJsConnection implements Connection {
     return results;
   }
 
+  guardClient(open: () => Promise<void>): GuardedClient {
+    return guardPostgresJs(this.#sql, this.#session, open);
+  }
+
   async release(error?: Error): Promise<void> {
     if (this.#isReleased) return;
     this.#isReleased = true;
     if (error !== undefined) await this.#session.destroy(error);
-    else if (this.#transaction === "open") {
-      await this.#session.destroy(new TransactionError("released within a transaction"));
+    else if (this.#transaction === "open" || this.#session.isBusy) {
+      await this.#session.destroy(new TransactionError("released in the middle of its work"));
     } else this.#session.release();
   }
 

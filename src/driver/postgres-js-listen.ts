@@ -1,4 +1,5 @@
 import { asError } from "../errors.ts";
+import { quoteChannel } from "./channel.ts";
 import type { Listener } from "./connection.ts";
 import { hasMethods, isObject } from "./pg-types.ts";
 import type { PostgresJsSqlLike } from "./postgres-js-types.ts";
@@ -16,6 +17,8 @@ export async function listenThroughSql(
   channel: string,
   listener: Listener,
 ): Promise<() => Promise<void>> {
+  // The library quotes by itself; this refuses what it could not listen on.
+  quoteChannel(channel);
   let state: "starting" | "listening" | "over" = "starting";
   const onNotify = (payload: string) => {
     if (state !== "over") listener.notified(payload);
@@ -68,7 +71,8 @@ type Channels = Record<string, { listeners: { fn: unknown }[] } | undefined>;
 const reactions = new WeakMap<object, Set<() => void>>();
 
 function innerOf(listen: unknown): ListenInternals | undefined {
-  if (typeof listen !== "function" || !("sql" in listen) || !("channels" in listen)) return undefined;
+  if (typeof listen !== "function" || !("sql" in listen) || !("channels" in listen))
+    return undefined;
   const { sql, channels } = listen;
   if (!hasMethods(sql, ["end"]) || !("options" in sql) || !isObject(sql.options)) return undefined;
   if (!isChannels(channels)) return undefined;

@@ -80,6 +80,11 @@ export class PostgresJsSession {
     return query;
   }
 
+  /** Whether a query waits that was never sent: somebody went on without its answer. */
+  get isBusy(): boolean {
+    return this.#waiting.length > 0;
+  }
+
   /** Gives the connection back to the pool; one that is lost the library has taken back itself. */
   release(): void {
     if (this.#lost !== undefined) return;

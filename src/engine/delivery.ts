@@ -20,6 +20,7 @@ export class Delivery {
   readonly #controller = new AbortController();
   #lost: LeaseLostError | undefined;
   #cut: ShutdownError | undefined;
+  #isLeftBehind = false;
 
   constructor(id: string, key: string | null) {
     this.id = id;
@@ -51,5 +52,15 @@ export class Delivery {
   cutOff(reason: ShutdownError): void {
     this.#cut ??= reason;
     this.#controller.abort(reason);
+  }
+
+  /**
+   * The handler did not end, and nobody waits for it any more. True the first time: whoever sees it
+   * first is the one to say so.
+   */
+  leaveBehind(): boolean {
+    const isNews = !this.#isLeftBehind;
+    this.#isLeftBehind = true;
+    return isNews;
   }
 }

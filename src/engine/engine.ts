@@ -191,6 +191,7 @@ export class Engine<D extends Delivery> {
     }
     if (await endsWithin(clock, lastWaitMs, all())) return;
     for (const delivery of this.#slots.running) {
+      if (!delivery.leaveBehind()) continue;
       log.error("a handler did not end when its signal aborted; it is left behind", {
         event: "handler_left_behind",
         ...fields,

@@ -23,6 +23,8 @@ export class LeaseKeeper<D extends Delivery> {
   #state: "idle" | "waiting" | "extending" = "idle";
   #tick: Timer | undefined;
   #alarm: { readonly timer: Timer; readonly at: number } | undefined;
+  /** How late the last tick came: only an event loop that stood still delays one by much. */
+  #lateMs = 0;
 
   constructor(settings: LeaseKeeperSettings<D>) {
     this.#settings = settings;
@@ -54,9 +56,12 @@ export class LeaseKeeper<D extends Delivery> {
 
   #wait(): void {
     this.#state = "waiting";
-    this.#tick = this.#settings.clock.setTimer(() => {
+    const { clock, everyMs } = this.#settings;
+    const dueAt = clock.monotonic() + everyMs;
+    this.#tick = clock.setTimer(() => {
+      this.#lateMs = clock.monotonic() - dueAt;
       void this.#extendAll();
-    }, this.#settings.everyMs);
+    }, everyMs);
   }
 
   async #extendAll(): Promise<void> {
@@ -105,10 +110,16 @@ export class LeaseKeeper<D extends Delivery> {
     const now = this.#settings.clock.monotonic();
     let earliest = Number.POSITIVE_INFINITY;
     for (const delivery of [...this.#held]) {
-      if (delivery.heldUntil <= now) this.#lose(delivery, "its lease ended without a renewal");
+      if (delivery.heldUntil <= now) this.#lose(delivery, this.#whyItEnded());
       else earliest = Math.min(earliest, delivery.heldUntil);
     }
     if (earliest !== Number.POSITIVE_INFINITY) this.#setAlarm(earliest);
+  }
+
+  #whyItEnded(): string {
+    const why = "its lease ended without a renewal";
+    if (this.#lateMs < this.#settings.everyMs) return why;
+    return `${why}, as the event loop was blocked for about ${Math.round(this.#lateMs)} ms and none could go out: give such work a longer leaseMs, or a thread`;
   }
 
   #lose(delivery: D, why: string): void {

@@ -5,7 +5,7 @@
  * `{"token":["a"]}` the text redaction could not tell where the value ends.
  */
 
-import { Characters, REDACTED } from "../redact/characters.ts";
+import { REDACTED } from "../redact/characters.ts";
 import { isSecretKey } from "../redact/key-values.ts";
 import { redact } from "../redact/sanitize.ts";
 import { isArray, isObject, read, readKeys, readString } from "./safe-read.ts";
@@ -44,7 +44,7 @@ function writeObject(object: object, depth: number): string {
   const keys = readKeys(object);
   if (keys === undefined) return "(an unreadable object)";
   const entries = keys.slice(0, MAX_ENTRIES).map((key) => {
-    const isSecret = isSecretKey(new Characters(key));
+    const isSecret = isSecretKey(key);
     return `${quote(key)}:${isSecret ? REDACTED : write(read(object, key), depth + 1)}`;
   });
   if (keys.length > MAX_ENTRIES) entries.push("...");

@@ -137,7 +137,7 @@ export class InboxWork implements Work<InboxDelivery> {
     delivery: InboxDelivery,
     result: "interrupted" | "left behind",
   ): Promise<void> {
-    if (result === "left behind") {
+    if (result === "left behind" && delivery.leaveBehind()) {
       this.#say(
         "error",
         delivery,

@@ -35,7 +35,7 @@ export type PayloadOf<Option extends PayloadOption> = Option extends "text"
 export async function readMessage(row: InboxRow, option: PayloadOption): Promise<InboxMessage> {
   const headers = readHeaders(row.headers);
   if (option === "text") return messageOf(row, row.payload, headers);
-  const payload = parseJson("payload", row.payload);
+  const payload = parseJson("the payload is", row.payload);
   if (option === undefined || option === "json") return messageOf(row, payload, headers);
   const result = await option["~standard"].validate(payload);
   if (result.issues !== undefined) {
@@ -69,7 +69,7 @@ function messageOf(
 
 function readHeaders(text: string | null): Record<string, string> {
   if (text === null) return {};
-  const headers = parseJson("headers", text);
+  const headers = parseJson("the headers are", text);
   if (headers === null) return {};
   if (!isObject(headers) || Array.isArray(headers)) {
     throw new PayloadError("the headers are no flat JSON object");
@@ -92,7 +92,7 @@ function parseJson(what: string, text: string): unknown {
     return JSON.parse(text);
   } catch (cause) {
     // The parser's own message quotes the text, and a payload is nobody's business in a log.
-    throw new PayloadError(`the ${what} is no JSON (${text.length} characters)`, {
+    throw new PayloadError(`${what} no JSON (${text.length} characters)`, {
       cause: new SyntaxError(
         cause instanceof SyntaxError ? "JSON.parse refused it" : String(cause),
       ),

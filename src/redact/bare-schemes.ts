@@ -52,7 +52,8 @@ export function redactBareSchemes(characters: Characters): string {
     } else {
       index = schemeEnd;
     }
-    inWord = isWord(characters.code(index - 1));
+    // Neither a scheme nor credentials end where a word goes on.
+    inWord = false;
   }
   return rewrite.finish();
 }

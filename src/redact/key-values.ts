@@ -22,7 +22,7 @@ import { schemeWordEnd } from "./bare-schemes.ts";
 import {
   AMPERSAND,
   BACKSLASH,
-  type Characters,
+  Characters,
   CLOSE_BRACE,
   CLOSE_BRACKET,
   COLON,
@@ -75,13 +75,14 @@ const SECRET_NAMES: readonly string[] = [
 export function redactKeyValues(characters: Characters): string {
   const rewrite = new Rewrite(characters.text);
   let index = 0;
+  let lastValueEnd = 0;
   while (index < characters.length) {
     const separator = characters.code(index);
     if (separator !== COLON && separator !== EQUALS) {
       index += 1;
       continue;
     }
-    const keyEnd = keyEndBefore(characters, index);
+    const keyEnd = keyEndBefore(characters, index, lastValueEnd);
     while (characters.code(index) === separator) index += 1;
     if (keyEnd === undefined) continue;
 
@@ -90,20 +91,26 @@ export function redactKeyValues(characters: Characters): string {
     if (valueEnd === valueStart) continue;
     rewrite.replace(keyEnd, valueEnd, `=${REDACTED}`);
     index = valueEnd;
+    lastValueEnd = valueEnd;
   }
   return rewrite.finish();
 }
 
 /** Whether a property of this name holds a secret. */
-export function isSecretKey(characters: Characters): boolean {
-  return secretNameEndsAt(characters, characters.length);
+export function isSecretKey(name: string): boolean {
+  return secretNameEndsAt(new Characters(name), name.length);
 }
 
-function keyEndBefore(characters: Characters, separator: number): number | undefined {
+/** The key in front of a separator, unless it is a part of the value before. */
+function keyEndBefore(
+  characters: Characters,
+  separator: number,
+  lastValueEnd: number,
+): number | undefined {
   let end = separator;
   while (isSpace(characters.code(end - 1))) end -= 1;
   if (characters.code(end - 1) === DOUBLE_QUOTE) end -= 1;
-  return secretNameEndsAt(characters, end) ? end : undefined;
+  return end > lastValueEnd && secretNameEndsAt(characters, end) ? end : undefined;
 }
 
 function secretNameEndsAt(characters: Characters, end: number): boolean {

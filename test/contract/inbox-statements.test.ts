@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { bind } from "../../src/dialect/bind.ts";
 import { defaultSchema, type InboxSchema } from "../../src/dialect/inbox-schema.ts";
 import type { InboxStatement } from "../../src/dialect/inbox-statement.ts";
@@ -32,7 +32,7 @@ import {
 import { claimLostMark, completeOrFailStatement } from "../../src/dialect/postgres/inbox-settle.ts";
 import { statusStatement } from "../../src/dialect/postgres/inbox-status.ts";
 import type { Connection } from "../../src/driver/connection.ts";
-import { forEachSource } from "../support/sources.ts";
+import { forEachSource, type OpenedSource } from "../support/sources.ts";
 
 const mapped: InboxSchema = {
   table: "Messaging.In_Box$1",
@@ -79,12 +79,24 @@ interface Claimed {
 const lease = { source: "orders", batch: 10, leaseMs: 60_000 };
 
 forEachSource({ connections: "one" }, (_name, open) => {
+  let opened: OpenedSource;
+  beforeAll(async () => {
+    opened = await open({ max: 3 });
+  });
+
+  /** A connection for the test. */
+  async function connect(): Promise<Connection> {
+    const connection = await opened.source.connect();
+    onTestFinished(async () => connection.release());
+    return connection;
+  }
+
   /** An inbox with these rows, and a connection. Rows are due a second apart, in the order given. */
   async function inbox(
     rows: readonly { key: string; aggregate?: string; set?: string }[] = [],
     extraIndexes = true,
   ) {
-    const opened = await open({ max: 3 });
+    await opened.query("DROP TABLE IF EXISTS inbox");
     for (const statement of inboxDdl({ extraIndexes })) await opened.query(statement);
     let place = 0;
     for (const { key, aggregate = null, set } of rows) {
@@ -98,8 +110,7 @@ forEachSource({ connections: "one" }, (_name, open) => {
         await opened.query(`UPDATE inbox SET ${set} WHERE idempotency_key = '${key}'`);
       }
     }
-    const connection = await opened.source.connect();
-    return { ...opened, connection };
+    return { query: opened.query, connection: await connect() };
   }
 
   async function claimed(
@@ -144,7 +155,6 @@ forEachSource({ connections: "one" }, (_name, open) => {
       "SELECT state, claim_token::text AS token, lease_expires_at - claimed_at = interval '1 minute' AS leased FROM inbox",
     );
     expect(stored.rows).toEqual(Array(3).fill({ state: "processing", token, leased: true }));
-    await connection.release();
   });
 
   test("a claim that finds nothing answers one row without an id", async () => {
@@ -164,7 +174,6 @@ forEachSource({ connections: "one" }, (_name, open) => {
       expect(rows).toHaveLength(1);
       expect(rows[0]).toMatchObject({ id: null });
     }
-    await connection.release();
   });
 
   for (const [name, make] of [
@@ -187,13 +196,11 @@ forEachSource({ connections: "one" }, (_name, open) => {
         ]);
         expect((await take(connection)).keys).toEqual(["1", "2", "4", "5"]);
         expect((await take(connection)).keys).toEqual([]);
-        await connection.release();
       });
 
       test("no more than the batch, the first ones", async () => {
         const { connection } = await inbox(["1", "2", "3"].map((key) => ({ key })));
         expect((await take(connection, 2)).keys).toEqual(["1", "2"]);
-        await connection.release();
       });
 
       test("other sources, pushed rows, later rows and settled rows are not its business", async () => {
@@ -207,7 +214,6 @@ forEachSource({ connections: "one" }, (_name, open) => {
           { key: "7", aggregate: "x" },
         ]);
         expect((await take(connection)).keys).toEqual(["7"]);
-        await connection.release();
       });
 
       test("an aggregate in live work is busy, under an empty name too", async () => {
@@ -219,7 +225,6 @@ forEachSource({ connections: "one" }, (_name, open) => {
           { key: "5", aggregate: "z" },
         ]);
         expect((await take(connection)).keys).toEqual(["5"]);
-        await connection.release();
       });
 
       test("an expired row is taken again, in its place, and says so", async () => {
@@ -238,7 +243,6 @@ forEachSource({ connections: "one" }, (_name, open) => {
         expect(keys).toEqual(["1", "3", "4", "8"]);
         expect(rows.map((row) => row.expired)).toEqual([true, true, false, true]);
         expect(rows.map((row) => row.attempt)).toEqual([0, 0, 0, 0]);
-        await connection.release();
       });
 
       test("chargeExpired adds one to the attempt of an expired row, and of no other", async () => {
@@ -250,7 +254,6 @@ forEachSource({ connections: "one" }, (_name, open) => {
           cursor: "",
         });
         expect(rows.map((row) => row.attempt)).toEqual([1, 0]);
-        await connection.release();
       });
     });
   }
@@ -267,7 +270,7 @@ forEachSource({ connections: "one" }, (_name, open) => {
       );
       await query(
         `INSERT INTO inbox (source, idempotency_key, aggregate_id, payload, consumption, created_at, scheduled_at)
-       SELECT 'orders', 'hot-' || n, 'hot', '{}', 'pull', now(), now() - interval '1 hour' FROM generate_series(1, 60) n
+       SELECT 'orders', 'hot-' || n, 'hot', '{}'::jsonb, 'pull', now(), now() - interval '1 hour' FROM generate_series(1, 60) n
        UNION ALL SELECT 'orders', 'other-' || n, 'other-' || n, '{}', 'pull', now(), now() FROM generate_series(1, 4) n
        UNION ALL SELECT 'orders', 'none-' || n, NULL, '{}', 'pull', now(), now() FROM generate_series(1, 4) n`,
       );
@@ -285,7 +288,6 @@ forEachSource({ connections: "one" }, (_name, open) => {
         ["other", "none"].flatMap((kind) => [1, 2, 3, 4].map((n) => `${kind}-${n}`)).sort(),
       );
       expect(rows[0]).toMatchObject({ ended: true });
-      await connection.release();
     },
   );
 
@@ -311,7 +313,6 @@ forEachSource({ connections: "one" }, (_name, open) => {
       { idempotency_key: "d", cursor: "d" },
     ]);
     expect((await take("d")).rows).toMatchObject([{ idempotency_key: "e", ended: true }]);
-    await connection.release();
   });
 
   test("a second look finds rows whose aggregate is in other hands as well", async () => {
@@ -338,7 +339,6 @@ forEachSource({ connections: "one" }, (_name, open) => {
     expect(await look()).toEqual([]);
     await query(`UPDATE inbox SET scheduled_at = '2001-01-01' WHERE idempotency_key = '4'`);
     expect(await look()).toEqual([{ id: rows[0]?.id }]);
-    await connection.release();
   });
 
   test("leases are extended, and given back, by the token alone", async () => {
@@ -377,7 +377,6 @@ forEachSource({ connections: "one" }, (_name, open) => {
       { state: "pending", attempt: 0, clean: true },
       { state: "processing", attempt: 0, clean: false },
     ]);
-    await connection.release();
   });
 
   test("complete, retry and dead change one row, behind the fence", async () => {
@@ -414,7 +413,6 @@ forEachSource({ connections: "one" }, (_name, open) => {
       { state: "dead", attempt: 0, error: "never", done: false, free: true, moved: false },
       { state: "processing", attempt: 0, error: null, done: false, free: false, moved: false },
     ]);
-    await connection.release();
   });
 
   test.each(["force_custom_plan", "force_generic_plan"])(
@@ -443,7 +441,6 @@ forEachSource({ connections: "one" }, (_name, open) => {
       const status = await run(connection, transactionStatusStatement(), { xact });
       expect(status.rows).toEqual([{ status: "committed" }]);
       await connection.query("RESET plan_cache_mode");
-      await connection.release();
     },
   );
 
@@ -460,7 +457,6 @@ forEachSource({ connections: "one" }, (_name, open) => {
     await query("UPDATE inbox SET state = 'processed', claim_token = NULL");
     expect(await back(rows[0]?.id)).toEqual([{ outcome: "other", state: "processed" }]);
     expect(await back(randomUUID())).toEqual([{ outcome: "gone", state: null }]);
-    await connection.release();
   });
 
   test("dead letters are listed, shown, run again and thrown away", async () => {
@@ -513,7 +509,6 @@ forEachSource({ connections: "one" }, (_name, open) => {
       token: randomUUID(),
     });
     expect([...keys].sort()).toEqual(["1", "2", "4"]);
-    await connection.release();
   });
 
   test("the status counts each source", async () => {
@@ -551,7 +546,6 @@ forEachSource({ connections: "one" }, (_name, open) => {
     ]);
     const one = await run(connection, statusStatement(defaultSchema), { source: "others" });
     expect(one.rows).toHaveLength(1);
-    await connection.release();
   });
 
   test("the catalogue tells missing columns, a missing table, and the index for long aggregates", async () => {
@@ -590,11 +584,9 @@ forEachSource({ connections: "one" }, (_name, open) => {
     expect(await index()).toEqual([{ by_aggregate: true }]);
     await query(`DROP INDEX other_way_round; CREATE INDEX whole ON inbox (${five}, attempt)`);
     expect(await index()).toEqual([{ by_aggregate: true }]);
-    await connection.release();
   });
 
   test("every statement runs on a table of other names, and the DDL runs twice", async () => {
-    const opened = await open();
     await opened.query('CREATE SCHEMA "Messaging"');
     const options = { schema: mapped, extraIndexes: true, listenNotify: true };
     await opened.query(inboxDdlText(options));
@@ -602,7 +594,7 @@ forEachSource({ connections: "one" }, (_name, open) => {
     await opened.query(
       `INSERT INTO "Messaging"."In_Box$1" ("from", "key", "group", "body", "mode") VALUES ('orders', '1', 'x', '{}', 'pull')`,
     );
-    const connection = await opened.source.connect();
+    const connection = await connect();
     const token = randomUUID();
     const { rows } = await claimed(connection, claimStatement(mapped, { batchSize: 10 }), {
       ...lease,
@@ -653,11 +645,11 @@ forEachSource({ connections: "one" }, (_name, open) => {
     expect((await run(connection, indexesStatement(mapped))).rows).toEqual([
       { by_aggregate: true },
     ]);
-    await connection.release();
   });
 
   test("an insert notifies once for each source with rows that are due", async () => {
-    const { source, query } = await open({ max: 2 });
+    const { source, query } = opened;
+    await query("DROP TABLE IF EXISTS inbox");
     for (const statement of inboxDdl({ listenNotify: true })) await query(statement);
     if (source.listen === undefined) return;
     const heard: string[] = [];
@@ -688,7 +680,9 @@ forEachSource({ connections: "many" }, (_name, open) => {
       `INSERT INTO inbox (source, idempotency_key, payload, consumption) VALUES ('orders', '1', '{}', 'pull')`,
     );
     const connection = await source.connect();
+    onTestFinished(async () => connection.release());
     const other = await another({ max: 1 }).connect();
+    onTestFinished(async () => other.release());
     const token = randomUUID();
     const { rows } = await run<Claimed>(
       connection,
@@ -720,17 +714,22 @@ forEachSource({ connections: "many" }, (_name, open) => {
     expect((await run(other, readBackStatement(defaultSchema), values)).rows).toEqual([
       { outcome: "ours", state: "processing" },
     ]);
-    await other.release();
-    await connection.release();
   });
 
-  test("claims never hide free rows: each of eight that overlap gets its ten", async () => {
-    const { source, query } = await open({ max: 8 });
-    for (const statement of inboxDdl({ extraIndexes: true })) await query(statement);
-    await query(`INSERT INTO inbox (source, idempotency_key, aggregate_id, payload, consumption, scheduled_at)
+  test.each([
+    ["by aggregate", claimPastByAggregateStatement],
+    ["in order", claimPastInOrderStatement],
+  ] as const)(
+    "claims %s never hide free rows: each of eight that overlap gets its ten",
+    async (_walk, make) => {
+      const { source, query } = await open({ max: 8 });
+      for (const statement of inboxDdl({ extraIndexes: true })) await query(statement);
+      await query(`INSERT INTO inbox (source, idempotency_key, aggregate_id, payload, consumption, scheduled_at)
       SELECT 'orders', n::text, 'a' || n, '{}', 'pull', now() - interval '1 hour' FROM generate_series(1, 200) n`);
-    for (const make of [claimPastByAggregateStatement, claimPastInOrderStatement]) {
       const connections = await Promise.all(Array.from({ length: 8 }, () => source.connect()));
+      onTestFinished(async () => {
+        for (const connection of connections) await connection.release();
+      });
       const seen = new Set<string>();
       for (const connection of connections) {
         await connection.begin();
@@ -742,11 +741,8 @@ forEachSource({ connections: "many" }, (_name, open) => {
         );
         for (const row of rows) seen.add(row.id ?? "");
       }
+      for (const connection of connections) await connection.rollback();
       expect(seen.size).toBe(80);
-      for (const connection of connections) {
-        await connection.rollback();
-        await connection.release();
-      }
-    }
-  });
+    },
+  );
 });

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import type { Runtime } from "./runtimes.ts";
 
-const STOP_DEADLINE_MS = 10_000;
+const STOP_DEADLINE_MS = 15_000;
 
 /** A program under a runtime, with all that it says. */
 export class Program {
@@ -37,13 +37,14 @@ export class Program {
     return this.#output;
   }
 
-  /** Asks it to stop, as a service manager does; ends it after a while. */
-  async stop(): Promise<void> {
-    if (!this.running) return;
+  /** Asks it to stop, as a service manager does. Answers whether it did, and ends it where it did not. */
+  async stop(): Promise<boolean> {
+    if (!this.running) return true;
     const closed = once(this.#child, "close");
     this.#child.kill("SIGTERM");
     const killer = setTimeout(() => this.#child.kill("SIGKILL"), STOP_DEADLINE_MS);
     await closed;
     clearTimeout(killer);
+    return this.#child.signalCode !== "SIGKILL";
   }
 }

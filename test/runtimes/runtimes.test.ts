@@ -74,7 +74,8 @@ async function runExample(runtime: Runtime): Promise<void> {
       { deadline: 20_000, what: "the message is processed" },
     );
     const { rows } = await database.query("SELECT id, total::int FROM orders");
-    expect(rows, program.output).toEqual([{ id: "order-1", total: 42 }]);
+    expect(rows).toEqual([{ id: "order-1", total: 42 }]);
+    expect(await program.stop(), "it stops when it is asked to").toBe(true);
   } catch (error) {
     throw new Error(`the example failed; it said:\n${program.output}`, { cause: error });
   } finally {

@@ -1,5 +1,6 @@
 import pg from "pg";
 import { describe, inject } from "vitest";
+import { DROP_EVERYTHING } from "./drop-everything.ts";
 import type { DatabaseName } from "./requirements.ts";
 
 export interface TestDatabase {
@@ -9,7 +10,7 @@ export interface TestDatabase {
     text: string,
     params?: readonly unknown[],
   ): Promise<{ rows: Row[]; rowCount: number }>;
-  /** Drops the database, also under whoever is still connected. */
+  /** Gives the database back, emptied; whoever is still connected is cut off. */
   drop(): Promise<void>;
 }
 
@@ -23,16 +24,17 @@ export function isMissing(database: DatabaseName): boolean {
 }
 
 /**
- * An empty PostgreSQL database of the test's own. Drop it when the test ends; what is left is dropped at
- * the end of the run.
+ * An empty PostgreSQL database of the test's own. Drop it when the test ends.
+ *
+ * Dropped ones serve the file's next tests: to make one takes up to a second where the server is
+ * durable, to empty one 10 ms. The databases themselves go at the end of the run.
  *
  * @throws Error where no PostgreSQL is to be had (put such tests into `describeOn`).
  */
 export async function createDatabase(): Promise<TestDatabase> {
   const server = inject("databases").postgres;
   if ("missing" in server) throw new Error(`PostgreSQL is missing: ${server.missing}`);
-  const name = `${inject("run")}_${process.pid}_${++created}`;
-  await onServer(server.url, `CREATE DATABASE ${name}`);
+  const name = emptied.pop() ?? (await makeDatabase(server.url));
   const url = new URL(server.url);
   url.pathname = `/${name}`;
   const checks = new Checks(url.href);
@@ -41,19 +43,32 @@ export async function createDatabase(): Promise<TestDatabase> {
     query: (text, params) => checks.query(text, params),
     drop: async () => {
       await checks.end();
-      await onServer(server.url, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+      await onServer(url.href, CUT_OFF_OTHERS, DROP_EVERYTHING);
+      emptied.push(name);
     },
   };
 }
 
-let created = 0;
+const emptied: string[] = [];
+let made = 0;
 
-async function onServer(url: string, statement: string): Promise<void> {
+async function makeDatabase(serverUrl: string): Promise<string> {
+  const name = `${inject("run")}_${process.pid}_${++made}`;
+  await onServer(serverUrl, `CREATE DATABASE ${name}`);
+  return name;
+}
+
+/** Waits for each to end, up to 10 s. */
+const CUT_OFF_OTHERS = `
+  SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity
+  WHERE datname = current_database() AND pid <> pg_backend_pid()`;
+
+async function onServer(url: string, ...statements: readonly string[]): Promise<void> {
   const client = new pg.Client({ connectionString: url });
   client.on("error", () => undefined);
   await client.connect();
   try {
-    await client.query(statement);
+    for (const statement of statements) await client.query(statement);
   } finally {
     await client.end();
   }

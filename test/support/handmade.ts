@@ -1,5 +1,6 @@
 import pg from "pg";
 import type { Connection, ConnectionSource } from "../../src/driver/connection.ts";
+import { until } from "./until.ts";
 
 /**
  * A source of connections as a user writes it by hand: connect, query, begin, commit, rollback and
@@ -9,6 +10,7 @@ export class HandmadeSource implements ConnectionSource {
   readonly #url: string;
   readonly #idle = new Set<pg.Client>();
   readonly #open = new Set<pg.Client>();
+  #out = 0;
 
   constructor(url: string) {
     this.#url = url;
@@ -21,7 +23,9 @@ export class HandmadeSource implements ConnectionSource {
     return this.#hand(idle);
   }
 
+  /** Waits for what is checked out, as a pool does. */
   async close(): Promise<void> {
+    await until(() => this.#out === 0, { what: "every connection is released" });
     await Promise.all([...this.#open].map((client) => client.end()));
   }
 
@@ -40,6 +44,7 @@ export class HandmadeSource implements ConnectionSource {
 
   #hand(client: pg.Client): Connection {
     let inTransaction = false;
+    this.#out++;
     const query: Connection["query"] = async (text, params = []) => {
       const { rows, rowCount } = await client.query(text, [...params]);
       return { rows, rowCount: rowCount ?? 0 };
@@ -59,6 +64,7 @@ export class HandmadeSource implements ConnectionSource {
         inTransaction = false;
       },
       release: async () => {
+        this.#out--;
         // Anything but a connection that is alive and outside a transaction is closed.
         if (this.#open.has(client) && !inTransaction) this.#idle.add(client);
         else await client.end();

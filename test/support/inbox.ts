@@ -53,13 +53,20 @@ export interface OpenInboxOptions extends OpenOptions {
 
 export async function openInbox(
   open: Open,
-  { schema = defaultSchema, extraIndexes = false, listenNotify = false, ...options }: OpenInboxOptions = {},
+  {
+    schema = defaultSchema,
+    extraIndexes = false,
+    listenNotify = false,
+    ...options
+  }: OpenInboxOptions = {},
 ): Promise<OpenedInbox> {
   const opened = await open(options);
   for (const statement of inboxDdl({ schema, extraIndexes, listenNotify })) {
     await opened.query(statement);
   }
-  await opened.query("CREATE TABLE effects (n bigint GENERATED ALWAYS AS IDENTITY, what text NOT NULL)");
+  await opened.query(
+    "CREATE TABLE effects (n bigint GENERATED ALWAYS AS IDENTITY, what text NOT NULL)",
+  );
   let inserted = 0;
   const rows = async () => {
     const found = await opened.query<InboxState>(

@@ -7,7 +7,7 @@ import { fromPglite } from "../../src/driver/pglite.ts";
 import { fromPostgresJs } from "../../src/driver/postgres-js.ts";
 import { createDatabase, isMissing } from "./databases.ts";
 import { HandmadeSource } from "./handmade.ts";
-import { emptyPglite } from "./pglite.ts";
+import { abandonPglite, emptyPglite } from "./pglite.ts";
 import type { DatabaseName } from "./requirements.ts";
 
 /** A line a way to reach a database: the rest of the tests never asks for one by name. */
@@ -17,6 +17,12 @@ const SOURCES = {
   handmade: { database: "postgres", connections: "many", connect: connectHandmade },
   pglite: { database: "pglite", connections: "one", connect: undefined },
 } as const satisfies Record<string, SourceKind>;
+
+/** How long a connection may take to come back when a test has ended. */
+const RETURN_DEADLINE_MS = 3_000;
+/** Longer: postgres.js then gives up waiting, and does not say that it had to. */
+const END_DEADLINE_S = 5;
+const LEAK = `a connection was still checked out ${RETURN_DEADLINE_MS} ms after the test`;
 
 export type SourceName = keyof typeof SOURCES;
 
@@ -52,7 +58,10 @@ export interface OpenedSource {
   ): Promise<QueryResult<Row>>;
   /** A second source to the same database, as another process would have. */
   another(options?: OpenOptions): ConnectionSource;
-  /** Closes every connection and drops the database. Happens by itself when the test (or file) ends. */
+  /**
+   * Closes every connection and drops the database. Happens by itself when the test (or file) ends.
+   * A connection that is still checked out then fails the test.
+   */
   close(): Promise<void>;
 }
 
@@ -76,8 +85,7 @@ export function forEachSource(
       });
       define(name, async (options) => {
         const one = await openSource(kind, options);
-        opened.add(one);
-        closeAfterTest(one);
+        if (!closesAfterTest(one)) opened.add(one);
         return one;
       });
     });
@@ -88,12 +96,13 @@ function sourceNames(): SourceName[] {
   return Object.keys(SOURCES).filter((name): name is SourceName => name in SOURCES);
 }
 
-/** In a hook there is no test to end: the describe block's afterAll closes it then. */
-function closeAfterTest(one: OpenedSource): void {
+/** False in a hook, where there is no test to end: the describe block's afterAll closes it then. */
+function closesAfterTest(one: OpenedSource): boolean {
   try {
     onTestFinished(() => one.close());
+    return true;
   } catch {
-    // See above.
+    return false;
   }
 }
 
@@ -114,10 +123,32 @@ async function openSource(kind: SourceKind, options: OpenOptions = {}): Promise<
     query: (text, params) => database.query(text, params),
     another: add,
     close: () => {
-      closing ??= Promise.all(all.map((one) => one.end())).then(() => database.drop());
+      closing ??= endAll(all).finally(() => database.drop());
       return closing;
     },
   };
+}
+
+/** A pool ends when all its connections are back. Those that are not go with the database. */
+async function endAll(all: readonly Connected[]): Promise<void> {
+  const ended = await within(
+    RETURN_DEADLINE_MS,
+    Promise.all(all.map((one) => one.end())).then(() => true),
+  );
+  if (ended === undefined) throw new Error(LEAK);
+}
+
+/** The promise's answer, or undefined when the time is up. */
+async function within<T>(ms: number, promise: Promise<T>): Promise<T | undefined> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<undefined>((resolve) => {
+    timer = setTimeout(resolve, ms, undefined);
+  });
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 async function openPglite(): Promise<OpenedSource> {
@@ -135,7 +166,13 @@ async function openPglite(): Promise<OpenedSource> {
       return { rows, rowCount: affectedRows ?? rows.length };
     },
     another: () => source,
-    close: () => Promise.resolve(),
+    close: async () => {
+      const connection = await source.connect(AbortSignal.timeout(RETURN_DEADLINE_MS)).catch(() => {
+        abandonPglite(db);
+        throw new Error(LEAK);
+      });
+      await connection.release();
+    },
   };
 }
 
@@ -146,7 +183,7 @@ function connectPg(url: string, max: number): Connected {
 
 function connectPostgresJs(url: string, max: number): Connected {
   const sql = postgres(url, { max, onnotice: () => undefined });
-  return { source: fromPostgresJs(sql), end: () => sql.end({ timeout: 1 }) };
+  return { source: fromPostgresJs(sql), end: () => sql.end({ timeout: END_DEADLINE_S }) };
 }
 
 function connectHandmade(url: string): Connected {

@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { MAX_ERROR_LENGTH, sanitizeError } from "../../src/redact.ts";
 
@@ -229,7 +230,34 @@ describe("hostile values", () => {
     expect(sanitizeError(failure("m", { errors: { length: Number.NaN } }))).toBe("Error: m");
   });
 
-  test("a message of a megabyte", () => {
+  test("anything at all, alone and as a cause: some text, never a throw", {
+    timeout: 60_000,
+  }, () => {
+    const anything = fc.anything({
+      withBigInt: true,
+      withDate: true,
+      withMap: true,
+      withNullPrototype: true,
+      withSparseArray: true,
+      withTypedArray: true,
+    });
+    fc.assert(
+      fc.property(anything, (value) => {
+        for (const thrown of [
+          value,
+          new Error("m", { cause: value }),
+          new AggregateError([value]),
+        ]) {
+          const text = sanitizeError(thrown);
+          expect(text).not.toBe("");
+          expect(text.length).toBeLessThanOrEqual(MAX_ERROR_LENGTH);
+        }
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test("a message of a megabyte", { timeout: 60_000 }, () => {
     const text = sanitizeError(new Error("x".repeat(1_000_000), { cause: new Error("y") }));
     expect(text).toHaveLength(MAX_ERROR_LENGTH);
     expect(text).toMatch(/^Error: x+\.\.\.\[truncated\]$/);

@@ -52,6 +52,7 @@ describe("user information with slashes", () => {
     ["postgres://app:/pa@db/shop", "postgres://***@db/shop"],
     ["postgres://app:1a/2@db/shop", "postgres://***@db/shop"],
     ["postgres://app:12/34@db:5432/shop", "postgres://***@db:5432/shop"],
+    ["postgres://app:12/34@db:65535", "postgres://***@db:65535"],
     ["postgres://app:p@ss/w@rd@db/shop", "postgres://***@db/shop"],
     ["postgres://app:p@s.s/word@db:5432", "postgres://***@db:5432"],
     ["postgres://ap[p/x@db/shop", "postgres://***@db/shop"],
@@ -71,6 +72,7 @@ describe("a path that holds an @ is not user information", () => {
     "mongodb://h1:1,h2:2/a@b/c",
     "file:///srv/node_modules/@scope/pkg/index.js:10:5",
     "docker://registry:5000/image@sha256:0123456789abcdef",
+    "docker://registry:5000/image@sha256:012345",
     "https://example.com?mail=nate@example.com",
     "https://example.com/#nate@example.com",
   ])("%s", (text) => {
@@ -193,7 +195,9 @@ function redactSlowly(text: string): string {
   return result + text.slice(copied);
 }
 
-test("the walk with its trails equals the rule applied to each @ by itself", () => {
+test("the walk with its trails equals the rule applied to each @ by itself", {
+  timeout: 60_000,
+}, () => {
   const word = fc.constantFrom(
     ...[
       "a:/",

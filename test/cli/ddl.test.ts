@@ -1,0 +1,56 @@
+import { describe, expect, test } from "vitest";
+import { describeOn } from "../support/databases.ts";
+import { emptyDatabase } from "./inbox-database.ts";
+import { folderWith, jsonError, queuebox } from "./run-cli.ts";
+
+const MAP = JSON.stringify({ table: "app.letters", payload: "body", id: "letter$1" });
+
+describe("intray queuebox ddl", () => {
+  test("has no SQL Server yet, and says so", async () => {
+    for (const command of ["ddl", "sql"]) {
+      const args = [command, "--dialect", "sqlserver", "--json"];
+      expect(jsonError(await queuebox(args))).toEqual({
+        code: 2,
+        error: { code: "USAGE", message: expect.stringContaining("sqlserver is not built yet") },
+      });
+    }
+  });
+
+  test("prints the statements as JSON", async () => {
+    const { code, stdout } = await queuebox(["ddl", "--json"]);
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toEqual({
+      dialect: "postgresql",
+      statements: expect.arrayContaining([expect.stringMatching(/^CREATE TABLE IF NOT EXISTS "inbox"/)]),
+    });
+  });
+
+  describeOn("postgres", "on PostgreSQL", () => {
+    test("prints a script that makes the table, and that can run again", async () => {
+      const database = await emptyDatabase();
+      const { code, stdout, stderr } = await queuebox(["ddl", "--dialect", "postgresql"]);
+      expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+      await database.query(stdout);
+      await database.query(stdout);
+      expect(await queuebox(["status"], { url: database.url })).toMatchObject({ code: 0 });
+    });
+
+    test("follows a schema map, and adds indexes and the trigger where asked", async () => {
+      const database = await emptyDatabase();
+      await database.query("CREATE SCHEMA app");
+      const folder = await folderWith({ "map.json": MAP });
+      const schema = ["--schema", `${folder}/map.json`];
+      const extras = ["--extra-indexes", "--listen-notify"];
+      const { stdout } = await queuebox(["ddl", ...schema, ...extras]);
+      await database.query(stdout);
+      const found = await database.query<{ name: string }>(
+        `SELECT indexname AS name FROM pg_indexes WHERE schemaname = 'app'
+        UNION ALL SELECT tgname FROM pg_trigger WHERE tgrelid = 'app.letters'::regclass`,
+      );
+      const names = found.rows.map(({ name }) => name);
+      expect(names).toEqual(expect.arrayContaining(["letters_aggregate_due_idx", "letters_notify"]));
+      const status = await queuebox(["status", ...schema], { url: database.url });
+      expect(status).toMatchObject({ code: 0, stdout: expect.stringContaining("app.letters") });
+    });
+  });
+});

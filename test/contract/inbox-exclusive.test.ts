@@ -1,0 +1,255 @@
+import { afterEach, describe, expect, test } from "vitest";
+import { InboxWorker } from "../../src/queuebox/index.ts";
+import { Gate } from "../support/gate.ts";
+import { EFFECT, type OpenedInbox, openInbox, start } from "../support/inbox.ts";
+import { addRows } from "../support/inbox-rows.ts";
+import { forEachSource } from "../support/sources.ts";
+import { until } from "../support/until.ts";
+import { endAll, produce, WorkerProcess } from "./processes/programs.ts";
+import type { HandlerWindow, SourceKind } from "./processes/protocol.ts";
+
+const SECOND = 1000;
+const HOUR = 3600 * SECOND;
+
+describe("one message of an aggregate at a time", () => {
+  afterEach(endAll);
+
+  forEachSource({ connections: "many" }, (name, open) => {
+    if (name === "pglite") return;
+
+    test.runIf(name === "pg")(
+      "no two handlers of one aggregate overlap in 5,000 messages of a near-empty table, whose producers commit late",
+      { timeout: 110 * SECOND },
+      async () => {
+        const inbox = await openInbox(open);
+        const workers = [await worker(name, inbox), await worker(name, inbox)];
+        const written = await produce({
+          url: urlOf(inbox),
+          source: "orders",
+          producers: 8,
+          aggregates: 6,
+          messages: 5000,
+          holdMs: 8,
+          mostWaiting: 12,
+          aggregate: "any",
+        });
+        const windows = await windowsOf(workers, written);
+        await Promise.all(workers.map((each) => each.stop()));
+        expect(written).toBeGreaterThanOrEqual(5000);
+        expect(overlaps(windows)).toEqual([]);
+        expect(new Set(windows.map(({ key }) => key)).size).toBe(written);
+        expect(workers.every((each) => each.windows.length > 0)).toBe(true);
+      },
+    );
+
+    test.runIf(name === "pg")(
+      "an aggregate whose messages are committed in order is handled in order",
+      { timeout: 60 * SECOND },
+      async () => {
+        const inbox = await openInbox(open);
+        const workers = [await worker(name, inbox), await worker(name, inbox)];
+        const written = await produce({
+          url: urlOf(inbox),
+          source: "orders",
+          producers: 6,
+          aggregates: 6,
+          messages: 1200,
+          holdMs: 8,
+          mostWaiting: 60,
+          aggregate: "own",
+        });
+        const windows = await windowsOf(workers, written);
+        await Promise.all(workers.map((each) => each.stop()));
+        expect(overlaps(windows)).toEqual([]);
+        for (const ofOne of byAggregate(windows)) {
+          const sequence = ofOne.map(({ key }) => Number(key.split(":")[1]));
+          expect(sequence).toEqual([...sequence].sort((a, b) => a - b));
+        }
+      },
+    );
+
+    test("workers of two processes never overlap on an aggregate, and do work two side by side", async () => {
+      const inbox = await openInbox(open);
+      for (let n = 1; n <= 4; n += 1) {
+        await inbox.insert({ key: `a${n}`, aggregateId: "a" }, { key: `b${n}`, aggregateId: "b" });
+      }
+      const settings = { batchSize: 4, maxConcurrency: 4, pollIntervalMs: 5 };
+      const workers = [
+        await worker(name, inbox, { ...settings, wait: "hold" }),
+        await worker(name, inbox, { ...settings, wait: "hold" }),
+      ];
+      const inWork = () =>
+        workers.flatMap((each) =>
+          each.started.filter((key) => !each.windows.some((window) => window.key === key)),
+        );
+      for (let n = 1; n <= 4; n += 1) {
+        await until(() => inWork().length === 2);
+        expect(inWork().sort()).toEqual([`a${n}`, `b${n}`]);
+        for (const each of workers) {
+          each.tell({ go: `a${n}` });
+          each.tell({ go: `b${n}` });
+        }
+        await until(() => workers.flatMap(({ windows }) => windows).length === 2 * n);
+      }
+      await Promise.all(workers.map((each) => each.stop()));
+      expect(overlaps(workers.flatMap(({ windows }) => windows))).toEqual([]);
+      expect(await inbox.count("processed")).toBe(8);
+    });
+  });
+});
+
+describe("two workers and twenty messages", () => {
+  forEachSource({ connections: "one" }, (_name, open) => {
+    test("no message is handled twice", async () => {
+      const inbox = await openInbox(open);
+      for (let n = 0; n < 20; n += 1) await inbox.insert({ key: `m${n}` });
+      const handled: string[] = [];
+      const running = [inbox.source, inbox.another()].map((source) => {
+        const options = { source: "orders", batchSize: 3, maxConcurrency: 3, pollIntervalMs: 20 };
+        return start((signal) =>
+          new InboxWorker(source, options).run(async (message, tx) => {
+            handled.push(message.idempotencyKey);
+            await tx.query(EFFECT, [message.idempotencyKey]);
+          }, signal),
+        );
+      });
+      await until(() => handled.length >= 20);
+      await Promise.all(running.map((each) => each.stop()));
+      expect([...handled].sort()).toEqual((await inbox.effects()).sort());
+      expect(new Set(handled).size).toBe(20);
+      expect(await inbox.count("processed")).toBe(20);
+    });
+  });
+});
+
+describe("many claimers", () => {
+  forEachSource({ connections: "many" }, (name, open) => {
+    test.runIf(name === "pg")(
+      "F9: twenty that start at once on 10,000 rows take each row once",
+      { timeout: 60 * SECOND },
+      async () => {
+        const inbox = await openInbox(open, { max: 2 });
+        await addRows({ query: (text) => inbox.query(text) }, { count: 10_000 });
+        const handled: string[] = [];
+        const sources = [
+          inbox.source,
+          ...Array.from({ length: 19 }, () => inbox.another({ max: 2 })),
+        ];
+        const running = sources.map((source) => {
+          const options = { source: "orders", batchSize: 100, pollIntervalMs: HOUR };
+          return start((signal) =>
+            new InboxWorker(source, options).run(async (message) => {
+              handled.push(message.id);
+            }, signal),
+          );
+        });
+        await until(() => handled.length >= 10_000, { deadline: 50 * SECOND });
+        await Promise.all(running.map((each) => each.stop()));
+        expect(handled).toHaveLength(10_000);
+        expect(new Set(handled).size).toBe(10_000);
+        expect(await inbox.count("processed")).toBe(10_000);
+      },
+    );
+  });
+});
+
+describe("an aggregate with 10,000 messages due, before 100 others", () => {
+  forEachSource({ connections: "one" }, (_name, open) => {
+    describe.each([{ extraIndexes: true }, { extraIndexes: false }])(
+      "with the indexes %o",
+      (indexes) => {
+        test.each([
+          { hot: "in work", taken: 0 },
+          { hot: "free", taken: 1 },
+        ])("S10: a claim of ten returns ten when it is $hot", async ({ hot, taken }) => {
+          const inbox = await openInbox(open, { ...indexes, max: 12 });
+          const session = { query: (text: string) => inbox.query(text) };
+          await addRows(session, { count: 10_000, aggregate: "'hot'" });
+          await addRows(session, { count: 100, aggregate: "'other-' || n", startSeconds: -60 });
+          if (hot === "in work") {
+            const busy = { count: 1, aggregate: "'hot'", leaseSeconds: 3600 } as const;
+            await addRows(session, { ...busy, state: "processing", startSeconds: -7200 });
+          }
+          const aggregates: (string | null)[] = [];
+          const mayEnd = new Gate();
+          const options = { source: "orders", maxConcurrency: 10, pollIntervalMs: HOUR };
+          const running = start((signal) =>
+            new InboxWorker(inbox.source, options).run(async (message) => {
+              aggregates.push(message.aggregateId);
+              await mayEnd.opened;
+            }, signal),
+          );
+          await until(() => aggregates.length > 0);
+          const claims = await inbox.query<{ claimed: number }>(
+            `SELECT count(*)::int AS claimed FROM inbox
+          WHERE state = 'processing' AND scheduled_at > now() - interval '90 minutes'
+          GROUP BY claim_token`,
+          );
+          mayEnd.open();
+          await running.stop();
+          expect(claims.rows).toEqual([{ claimed: 10 }]);
+          expect(aggregates.filter((each) => each === "hot").length).toBeGreaterThanOrEqual(taken);
+        });
+      },
+    );
+  });
+});
+
+/** A worker process on an inbox, by default one whose handlers take up to 2 ms. */
+async function worker(
+  kind: SourceKind,
+  inbox: OpenedInbox,
+  {
+    wait = { randomMs: 2 },
+    ...options
+  }: {
+    readonly batchSize?: number;
+    readonly maxConcurrency?: number;
+    readonly pollIntervalMs?: number;
+    readonly wait?: "hold" | { readonly randomMs: number };
+  } = {},
+): Promise<WorkerProcess> {
+  return await WorkerProcess.start({
+    url: urlOf(inbox),
+    kind,
+    connections: 6,
+    options: { source: "orders", maxConcurrency: 4, pollIntervalMs: 2, ...options },
+    handler: { wait, writes: false },
+  });
+}
+
+function urlOf({ url }: OpenedInbox): string {
+  if (url === undefined) throw new Error("no other process reaches this database");
+  return url;
+}
+
+async function windowsOf(
+  workers: readonly WorkerProcess[],
+  count: number,
+): Promise<HandlerWindow[]> {
+  const all = () => workers.flatMap(({ windows }) => windows);
+  await until(() => all().length >= count, { deadline: 60 * SECOND });
+  return all();
+}
+
+/** The windows of each aggregate, by their start. */
+function byAggregate(windows: readonly HandlerWindow[]): HandlerWindow[][] {
+  const all = new Map<string, HandlerWindow[]>();
+  for (const window of windows) {
+    const key = window.aggregate ?? "";
+    all.set(key, [...(all.get(key) ?? []), window]);
+  }
+  return [...all.values()].map((each) =>
+    each.sort((a, b) => (BigInt(a.from) < BigInt(b.from) ? -1 : 1)),
+  );
+}
+
+/** Pairs of one aggregate of which the second began before the first had ended. */
+function overlaps(windows: readonly HandlerWindow[]): HandlerWindow[][] {
+  return byAggregate(windows).flatMap((ofOne) =>
+    ofOne.flatMap((window, index) => {
+      const next = ofOne[index + 1];
+      return next !== undefined && BigInt(next.from) < BigInt(window.to) ? [[window, next]] : [];
+    }),
+  );
+}

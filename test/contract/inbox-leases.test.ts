@@ -1,0 +1,301 @@
+import { describe, expect, test } from "vitest";
+import type { InboxOptions } from "../../src/queuebox/index.ts";
+import { EFFECT, type OpenedInbox, openInbox } from "../support/inbox.ts";
+import { forEachSource } from "../support/sources.ts";
+import { TestClock } from "../support/test-clock.ts";
+import { eventually, latch, WatchedSource, work } from "../support/work-inbox.ts";
+
+const LEASE = 600_000;
+const THIRD = LEASE / 3;
+
+/** The instant each lease ends at, in microseconds, in the order of the claim. */
+async function leases(inbox: OpenedInbox): Promise<number[]> {
+  const { rows } = await inbox.query<{ end: number }>(
+    `SELECT (extract(epoch FROM lease_expires_at) * 1e6)::float8 AS end FROM inbox
+     WHERE state = 'processing' ORDER BY scheduled_at, created_at, id`,
+  );
+  return rows.map(({ end }) => end);
+}
+
+describe("the lease of a message in hand", () => {
+  forEachSource({ connections: "many" }, (_name, open) => {
+    test("F4: outlasts its own length: a handler that takes two of them is the only one", async () => {
+      const inbox = await openInbox(open);
+      await inbox.insert({ key: "a" });
+      let deliveries = 0;
+      const handler = async () => {
+        deliveries += 1;
+        // Through the claim's own instant, so that it is the database that says how long it took.
+        await eventually(async () => {
+          const { rowCount } = await inbox.query(
+            "SELECT FROM inbox WHERE clock_timestamp() > claimed_at + interval '2 seconds'",
+          );
+          return rowCount === 1;
+        });
+      };
+      const options = { leaseMs: 1000 };
+      const workers = [inbox.source, inbox.another()].map((source) => work(source, handler, options));
+      await eventually(async () => (await inbox.count("processed")) === 1);
+      await Promise.all(workers.map(({ stop }) => stop()));
+      expect(deliveries).toBe(1);
+      expect(workers.flatMap(({ logger }) => logger.of("lease_lost"))).toEqual([]);
+    });
+
+    test("is renewed every third, for messages that wait as for the one that runs", async () => {
+      const inbox = await openInbox(open);
+      await inbox.insert({ key: "runs" }, { key: "waits" }, { key: "waits too" });
+      const clock = new TestClock();
+      const running = latch();
+      const watched = new WatchedSource(inbox.source);
+      const { logger, stop } = work(watched, () => running.opened, { clock, leaseMs: LEASE, batchSize: 3 });
+      let before = await eventually(async () => {
+        const ends = await leases(inbox);
+        return ends.length === 3 && watched.inUse === 1 && ends;
+      });
+      for (let round = 0; round < 4; round++) {
+        const { connects } = watched;
+        await clock.advance(THIRD - 1);
+        expect(watched.connects).toBe(connects);
+        await clock.advance(1);
+        const after = await eventually(async () => {
+          const ends = await leases(inbox);
+          return ends.every((end, index) => end > Number(before[index])) && ends;
+        });
+        await eventually(() => watched.inUse === 1);
+        // All of them in one statement, on a connection that is not the handler's.
+        expect(watched.connects).toBe(connects + 1);
+        before = after;
+      }
+      running.open();
+      await eventually(async () => (await inbox.count("processed")) === 3);
+      await stop();
+      expect(logger.of("lease_lost")).toEqual([]);
+    });
+
+    test("F1: a stolen message's signal aborts at the next renewal, and nothing of it is kept or recorded", async () => {
+      const inbox = await openInbox(open);
+      await inbox.insert({ key: "a" }, { key: "b" });
+      const clock = new TestClock();
+      const reasons: unknown[] = [];
+      const { logger, stop } = work(
+        inbox.source,
+        async ({ idempotencyKey }, tx, signal) => {
+          await tx.query(EFFECT, [idempotencyKey]);
+          if (idempotencyKey === "b") return;
+          await new Promise((resolve) => signal.addEventListener("abort", resolve));
+          reasons.push(signal.reason);
+          await expect(tx.query(EFFECT, ["late"])).rejects.toBe(signal.reason);
+          throw new Error("gave up");
+        },
+        { clock, leaseMs: LEASE, batchSize: 1 },
+      );
+      await eventually(async () => (await leases(inbox)).length === 1);
+      await inbox.query("UPDATE inbox SET claim_token = gen_random_uuid() WHERE state = 'processing'");
+      const stolen = await inbox.row("a");
+      await clock.advance(THIRD);
+      await eventually(() => logger.of("lease_lost").length === 1);
+      await eventually(async () => (await inbox.count("processed")) === 1);
+      await stop();
+      expect(reasons).toMatchObject([{ code: "LEASE_LOST" }]);
+      expect(await inbox.row("a")).toMatchObject({
+        state: "processing",
+        attempt: 0,
+        lastError: null,
+        token: stolen.token,
+      });
+      expect(await inbox.effects()).toEqual(["b"]);
+      expect(logger.of("lease_lost")).toMatchObject([{ level: "warn", fields: { id: stolen.id } }]);
+      expect(logger.of("retried")).toEqual([]);
+    });
+
+    test("a renewal waits for no row lock: a message that its own handler has locked is not lost", async () => {
+      const inbox = await openInbox(open);
+      await inbox.insert({ key: "locked" }, { key: "free" });
+      const clock = new TestClock();
+      const running = latch();
+      let locked = 0;
+      const { logger, stop } = work(
+        inbox.source,
+        async ({ idempotencyKey }, tx, signal) => {
+          if (idempotencyKey === "locked") {
+            await tx.query("SELECT FROM inbox WHERE idempotency_key = 'locked' FOR UPDATE");
+            locked += 1;
+          }
+          await running.opened;
+          signal.throwIfAborted();
+        },
+        { clock, leaseMs: LEASE, maxConcurrency: 2 },
+      );
+      await eventually(() => locked === 1);
+      const [, before] = await eventually(async () => {
+        const ends = await leases(inbox);
+        return ends.length === 2 && ends;
+      });
+      await clock.advance(THIRD);
+      await eventually(async () => Number((await leases(inbox))[1]) > Number(before));
+      running.open();
+      await eventually(async () => (await inbox.count("processed")) === 2);
+      await stop();
+      expect(logger.of("renewal_failed")).toEqual([]);
+    });
+
+    test("F3: a renewal that fails is tried again at once, and then at each interval", async () => {
+      const inbox = await openInbox(open);
+      await inbox.insert({ key: "a" });
+      const clock = new TestClock();
+      const watched = new WatchedSource(inbox.source);
+      const running = latch();
+      const { logger, stop } = work(watched, () => running.opened, { clock, leaseMs: LEASE });
+      const [before] = await eventually(async () => {
+        const ends = await leases(inbox);
+        return ends.length === 1 && watched.inUse === 1 && clock.timers > 0 && ends;
+      });
+      // Of the idle claims, which fail at the same time, nothing is asked here.
+      await eventually(() => watched.inUse === 1);
+      watched.failure = new Error("no route to the database");
+      await clock.advance(THIRD);
+      await eventually(() => logger.of("renewal_failed").length === 2);
+      expect(await leases(inbox)).toEqual([before]);
+      watched.failure = undefined;
+      await clock.advance(THIRD);
+      await eventually(() => logger.of("renewal_failed_recovered").length === 1);
+      expect(Number((await leases(inbox))[0])).toBeGreaterThan(Number(before));
+      running.open();
+      await eventually(async () => (await inbox.count("processed")) === 1);
+      await stop();
+      expect(logger.of("lease_lost")).toEqual([]);
+    });
+  });
+
+  forEachSource({ connections: "one" }, (_name, open) => {
+    test("F4: where no renewal gets through, the signal aborts at the lease's end, and the handler cannot commit", async () => {
+      const inbox = await openInbox(open);
+      await inbox.insert({ key: "a" });
+      const clock = new TestClock();
+      const watched = new WatchedSource(inbox.source);
+      let ended: unknown;
+      let isRunning = false;
+      const { logger, stop } = work(
+        watched,
+        async (_message, tx, signal) => {
+          await tx.query(EFFECT, ["a"]);
+          isRunning = true;
+          await new Promise((resolve) => signal.addEventListener("abort", resolve));
+          ended = clock.monotonic();
+        },
+        { clock, leaseMs: LEASE },
+      );
+      await eventually(() => isRunning);
+      watched.failure = new Error("no route to the database");
+      await clock.advance(LEASE - 1);
+      expect(ended).toBeUndefined();
+      await clock.advance(1);
+      await eventually(() => logger.of("lease_lost").length === 1);
+      watched.failure = undefined;
+      await stop();
+      expect(ended).toBe(LEASE);
+      expect(await inbox.effects()).toEqual([]);
+      expect(await inbox.row("a")).toMatchObject({ state: "processing", attempt: 0 });
+    });
+
+    test("P11: where the event loop stood still for longer than it, the loss is found, and the log says so", async () => {
+      const inbox = await openInbox(open);
+      await inbox.insert({ key: "a" });
+      let deliveries = 0;
+      const { logger, stop } = work(
+        inbox.source,
+        async (_message, tx) => {
+          await tx.query(EFFECT, ["a"]);
+          deliveries += 1;
+          if (deliveries === 1) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 600);
+        },
+        { leaseMs: 500 },
+      );
+      await eventually(async () => (await inbox.count("processed")) === 1);
+      await stop();
+      expect(await inbox.effects()).toEqual(["a"]);
+      expect(deliveries).toBe(2);
+      const [lost] = logger.of("lease_lost");
+      expect(lost?.fields["error"]).toMatch(/event loop was blocked/);
+      expect(logger.of("expired_lease_claimed")).toMatchObject([{ level: "warn" }]);
+      expect(await inbox.row("a")).toMatchObject({ attempt: 0 });
+    });
+
+    /** A message whose worker died: in work, and its lease is over. */
+    async function insertExpired(inbox: OpenedInbox, key: string, attempt = 0): Promise<void> {
+      await inbox.insert({ key, attempt });
+      await inbox.query(`UPDATE inbox SET state = 'processing', claim_token = gen_random_uuid(), claimed_at = now(),
+        lease_expires_at = clock_timestamp() - interval '1 second' WHERE idempotency_key = '${key}'`);
+    }
+
+    test("S1: a message whose worker died comes again, spends no attempt, and is named in a warning", async () => {
+      const inbox = await openInbox(open);
+      await insertExpired(inbox, "a", 5);
+      const attempts: number[] = [];
+      const { logger, stop } = work(inbox.source, ({ attempt }) => {
+        attempts.push(attempt);
+      });
+      await eventually(async () => (await inbox.count("processed")) === 1);
+      await stop();
+      expect(attempts).toEqual([5]);
+      const { id } = await inbox.row("a");
+      expect(logger.of("expired_lease_claimed")).toMatchObject([
+        { level: "warn", fields: { id, source: "orders", attempt: 5 } },
+      ]);
+    });
+
+    test("with chargeExpired that costs an attempt, and one that kills its workers dies at the ceiling unheard", async () => {
+      const inbox = await openInbox(open);
+      await insertExpired(inbox, "again", 1);
+      await insertExpired(inbox, "killer", 5);
+      await inbox.insert({ key: "fresh" });
+      const seen: Record<string, number> = {};
+      const failures: unknown[] = [];
+      const options: Partial<InboxOptions> = {
+        chargeExpired: true,
+        retryPolicy: (message, failure) => {
+          failures.push(failure);
+          return message.attempt >= 5 ? { retry: false } : { retry: true, delayMs: 0 };
+        },
+      };
+      const { stop } = work(
+        inbox.source,
+        ({ idempotencyKey, attempt }) => {
+          seen[idempotencyKey] = attempt;
+        },
+        options,
+      );
+      await eventually(async () => (await inbox.count("processed")) === 2);
+      await eventually(async () => (await inbox.count("dead")) === 1);
+      await stop();
+      expect(seen).toEqual({ again: 2, fresh: 0 });
+      expect(failures).toHaveLength(2);
+      expect(failures[0]).toMatchObject({ code: "LEASE_EXPIRED" });
+      const { lastError } = await inbox.row("killer");
+      expect(lastError).toMatch(/the lease of .* expired: its worker died or stalled/);
+    });
+
+    test("what chargeExpired counted is taken off again when the message is given back unstarted", async () => {
+      const inbox = await openInbox(open);
+      await insertExpired(inbox, "a", 1);
+      const watched = new WatchedSource(inbox.source);
+      // The look at the table and the claim get their connections, the handler does not.
+      const { logger, stop } = work(
+        watched,
+        () => {},
+        {
+          chargeExpired: true,
+          retryPolicy: async () => {
+            watched.failure = new Error("no connections left");
+            watched.failures = 1;
+            return { retry: true, delayMs: 0 };
+          },
+        },
+      );
+      await eventually(async () => logger.of("no_connection").length === 1);
+      await eventually(async () => (await inbox.count("processed")) === 1);
+      await stop();
+      expect(await inbox.row("a")).toMatchObject({ attempt: 1 });
+    });
+  });
+});

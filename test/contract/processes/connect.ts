@@ -1,0 +1,31 @@
+import pg from "pg";
+import postgres from "postgres";
+import type { ConnectionSource } from "../../../src/driver/connection.ts";
+import { fromPg } from "../../../src/driver/pg.ts";
+import { fromPostgresJs } from "../../../src/driver/postgres-js.ts";
+import { HandmadeSource } from "../../support/handmade.ts";
+import type { SourceKind } from "./protocol.ts";
+
+export interface Connected {
+  readonly source: ConnectionSource;
+  end(): Promise<void>;
+}
+
+/** A source of any kind, with what ends it. */
+export function connectAs(kind: SourceKind, url: string, max: number): Connected {
+  switch (kind) {
+    case "pg": {
+      const pool = new pg.Pool({ connectionString: url, max, application_name: "worker" });
+      return { source: fromPg(pool), end: () => pool.end() };
+    }
+    case "postgres": {
+      const connection = { application_name: "worker" };
+      const sql = postgres(url, { max, connection, onnotice: () => undefined });
+      return { source: fromPostgresJs(sql), end: () => sql.end({ timeout: 1 }) };
+    }
+    case "handmade": {
+      const source = new HandmadeSource(url);
+      return { source, end: () => source.close() };
+    }
+  }
+}

@@ -1,0 +1,195 @@
+import { describe, expect, onTestFinished, test } from "vitest";
+import { InboxWorker, retryAfter } from "../../src/queuebox/index.ts";
+import { EFFECT, LineLogger, type OpenedInbox, openInbox, start } from "../support/inbox.ts";
+import { JumpClock } from "../support/jump-clock.ts";
+import { FaultyNetwork } from "../support/tmp-b-proxy.ts";
+import { forEachSource, type Open, type SourceName } from "../support/sources.ts";
+import { until } from "../support/until.ts";
+import { connectAs } from "./processes/connect.ts";
+
+/** What is longer than a handler's last wait after its signal aborted. */
+const LAST_WAIT_MS = 6000;
+
+/** As it goes over the wire, and not the one in READ COMMITTED. */
+const COMMIT = "COMMIT\0";
+
+describe("a network that fails", () => {
+  forEachSource({ connections: "many" }, (name, open) => {
+    test("F7, S2: when the reply to the commit is lost, the database is asked, and there is one effect", async () => {
+      const { inbox, proxy, source } = await openBehindProxy(name, open);
+      await inbox.insert({ key: "m1" });
+      const logger = new LineLogger();
+      const lost = proxy.lose("reply-cut", { mark: "m1", request: COMMIT });
+      const running = start((signal) =>
+        new InboxWorker(source, { source: "orders", pollIntervalMs: 20, logger }).run(
+          write,
+          signal,
+        ),
+      );
+      await lost;
+      await until(() => logger.of("commit_confirmed").length > 0);
+      await running.stop();
+      expect(await inbox.effects()).toEqual(["m1"]);
+      expect(await inbox.row("m1")).toMatchObject({ state: "processed", attempt: 0 });
+      expect(logger.of("commit_confirmed")).toHaveLength(1);
+      expect(logger.of("retried")).toEqual([]);
+    });
+
+    test("a commit that never reached the server is a failed attempt, and there is one effect", async () => {
+      const { inbox, proxy, source } = await openBehindProxy(name, open);
+      await inbox.insert({ key: "m1" });
+      const logger = new LineLogger();
+      const lost = proxy.lose("request-cut", { mark: "m1", request: COMMIT });
+      const options = {
+        source: "orders",
+        pollIntervalMs: 20,
+        logger,
+        retryPolicy: () => retryAfter(0),
+      };
+      const running = start((signal) => new InboxWorker(source, options).run(write, signal));
+      await lost;
+      await until(async () => (await inbox.count("processed")) === 1);
+      await running.stop();
+      expect(await inbox.effects()).toEqual(["m1"]);
+      expect(await inbox.row("m1")).toMatchObject({ state: "processed", attempt: 1 });
+      expect(logger.of("commit_confirmed")).toEqual([]);
+      expect(logger.of("retried")).toHaveLength(1);
+    });
+
+    test("a commit whose reply never comes is given up without a guess, and the worker goes on", async () => {
+      const { inbox, proxy, source } = await openBehindProxy(name, open);
+      await inbox.insert({ key: "m1" });
+      const logger = new LineLogger();
+      const clock = new JumpClock();
+      const lost = proxy.lose("reply-stalled", { mark: "m1", request: COMMIT });
+      const options = { source: "orders", pollIntervalMs: 20, leaseMs: 900, logger, clock };
+      let signalOfFirst: AbortSignal | undefined;
+      const running = start((signal) =>
+        new InboxWorker(source, options).run(async (message, tx, ofHandler) => {
+          signalOfFirst ??= ofHandler;
+          await tx.query(EFFECT, [message.idempotencyKey]);
+        }, signal),
+      );
+      await lost;
+      await until(() => signalOfFirst?.aborted).catch((e)=>{console.log(JSON.stringify(logger.lines,null,1)); throw e});
+      clock.jump(LAST_WAIT_MS);
+      await until(() => logger.of("commit_unknown").length > 0);
+      await inbox.insert({ key: "m2" });
+      await until(async () => (await inbox.count("processed")) === 2);
+      await running.stop();
+      expect(await inbox.effects()).toEqual(["m1", "m2"]);
+      expect(logger.of("retried")).toEqual([]);
+    });
+
+    test("a stall longer than the lease aborts the signal in time, costs the connection, and is got over", async () => {
+      const { inbox, proxy, source } = await openBehindProxy(name, open);
+      await inbox.insert({ key: "m1" });
+      const clock = new JumpClock();
+      const logger = new LineLogger();
+      const leaseMs = 900;
+      const options = { source: "orders", pollIntervalMs: 20, leaseMs, logger, clock };
+      let stalledAt = 0;
+      let abortedAfterMs: number | undefined;
+      const running = start((signal) =>
+        new InboxWorker(source, options).run(async (message, tx, ofHandler) => {
+          await tx.query(EFFECT, [message.idempotencyKey]);
+          if (stalledAt > 0) return;
+          stalledAt = performance.now();
+          proxy.stall();
+          await until(() => ofHandler.aborted);
+          abortedAfterMs = performance.now() - stalledAt;
+        }, signal),
+      );
+      await until(() => abortedAfterMs);
+      const [stalled] = proxy.connections.filter((each) => each.saw("m1"));
+      clock.jump(LAST_WAIT_MS);
+      // Destroyed while nothing passes: not by a goodbye that waits for the other end.
+      await until(() => logger.of("lease_lost").length > 0);
+      proxy.resume();
+      await until(async () => (await inbox.count("processed")) === 1);
+      await until(() => stalled !== undefined && !proxy.connections.includes(stalled));
+      await running.stop();
+      expect(abortedAfterMs).toBeLessThan(leaseMs + 500);
+      expect(await inbox.effects()).toEqual(["m1"]);
+      expect(await inbox.row("m1")).toMatchObject({ state: "processed", attempt: 0 });
+    });
+
+    test("F3: a renewal that fails is tried again at once and then each interval, and the message is kept", async () => {
+      const { inbox, proxy, source } = await openBehindProxy(name, open);
+      await inbox.insert({ key: "m1" });
+      const logger = new LineLogger();
+      const leaseMs = 2400;
+      const options = { source: "orders", pollIntervalMs: 20, leaseMs, logger };
+      const handled: boolean[] = [];
+      const running = start((signal) =>
+        new InboxWorker(source, options).run(async (message, tx, ofHandler) => {
+          const startedAt = performance.now();
+          await tx.query(EFFECT, [message.idempotencyKey]);
+          proxy.refuses = true;
+          proxy.cut((connection) => !connection.saw("m1"));
+          await until(() => logger.of("renewal_failed").length >= 2);
+          proxy.refuses = false;
+          await until(() => logger.of("renewal_failed_recovered").length > 0);
+          await until(() => performance.now() - startedAt > leaseMs);
+          handled.push(ofHandler.aborted);
+        }, signal),
+      );
+      await until(async () => (await inbox.count("processed")) === 1);
+      await running.stop();
+      expect(handled).toEqual([false]);
+      expect(await inbox.effects()).toEqual(["m1"]);
+      expect(logger.of("lease_lost")).toEqual([]);
+    });
+  });
+});
+
+describe("round trips", () => {
+  /** Beyond the claim: pg sends BEGIN with the first query, and the completion with COMMIT. */
+  const expected: Partial<Record<SourceName, number>> = { pg: 2, postgres: 3, handmade: 5 };
+
+  forEachSource({ connections: "many" }, (name, open) => {
+    test(`a transactional message with one insert takes ${expected[name]}`, async () => {
+      const { inbox, proxy, source } = await openBehindProxy(name, open);
+      await inbox.insert(...Array.from({ length: 10 }, (_, n) => ({ key: `m${n}` })));
+      /** At each start of a handler; the first ones find the rest waiting, so nobody claims. */
+      const counts: number[] = [];
+      const running = start((signal) =>
+        new InboxWorker(source, { source: "orders", batchSize: 10 }).run(async (message, tx) => {
+          counts.push(proxy.roundTrips);
+          await tx.query(EFFECT, [message.idempotencyKey]);
+        }, signal),
+      );
+      await until(() => counts.length === 10);
+      await running.stop();
+      const [, second = 0, , fourth = 0] = counts; console.log(proxy.trace.slice(0,400).join('\n'));
+      expect((fourth - second) / 2).toBe(expected[name]);
+    });
+  });
+});
+
+interface BehindProxy {
+  readonly inbox: OpenedInbox;
+  readonly proxy: FaultyNetwork;
+  readonly source: ReturnType<typeof connectAs>["source"];
+}
+
+/** An inbox that the worker reaches through a proxy, and the test directly. */
+async function openBehindProxy(name: SourceName, open: Open): Promise<BehindProxy> {
+  const inbox = await openInbox(open);
+  if (inbox.url === undefined || name === "pglite") throw new Error("no network reaches this one");
+  const proxy = await FaultyNetwork.before(inbox.url);
+  const { source, end } = connectAs(name, proxy.urlOf(inbox.url), 4);
+  onTestFinished(async () => {
+    proxy.resume();
+    await end();
+    await proxy.close();
+  });
+  return { inbox, proxy, source };
+}
+
+async function write(
+  message: { readonly idempotencyKey: string },
+  tx: { query(text: string, params: readonly unknown[]): Promise<unknown> },
+): Promise<void> {
+  await tx.query(EFFECT, [message.idempotencyKey]);
+}

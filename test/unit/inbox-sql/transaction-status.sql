@@ -1,0 +1,2 @@
+-- xact
+SELECT pg_xact_status($1::text::xid8) AS status
