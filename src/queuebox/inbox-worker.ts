@@ -1,5 +1,6 @@
 import { inboxDialects } from "../dialect/inbox-dialects.ts";
 import type { ConnectionSource, Listener } from "../driver/connection.ts";
+import { connectionSourceHint, isConnectionSource } from "../driver/is-connection-source.ts";
 import { Engine } from "../engine/engine.ts";
 import { listenUntil } from "../engine/wake-ups.ts";
 import { AlreadyRunningError } from "../errors.ts";
@@ -34,9 +35,7 @@ export class InboxWorker<const Payload extends PayloadOption = undefined> {
    */
   constructor(connections: ConnectionSource, options: InboxOptions<Payload>) {
     if (!isConnectionSource(connections)) {
-      throw new TypeError(
-        `connections takes a connection source such as fromPg(pool), an object with a method connect, not ${shown(connections)}`,
-      );
+      throw new TypeError(`connections: ${connectionSourceHint(connections)}`);
     }
     const resolved = resolveOptions(options);
     this.#plan = planConnections(connections.max, resolved);
@@ -153,10 +152,6 @@ function contextOf(source: ConnectionSource, options: ResolvedInboxOptions): Inb
     log: new Log(options.logger),
     fields: { source: options.source },
   };
-}
-
-function isConnectionSource(value: unknown): value is ConnectionSource {
-  return hasMethods(value, ["connect"]);
 }
 
 function isSignal(value: unknown): value is AbortSignal {

@@ -21,7 +21,9 @@ describe("intray queuebox ddl", () => {
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toEqual({
       dialect: "postgresql",
-      statements: expect.arrayContaining([expect.stringMatching(/^CREATE TABLE IF NOT EXISTS "inbox"/)]),
+      statements: expect.arrayContaining([
+        expect.stringMatching(/^CREATE TABLE IF NOT EXISTS "inbox"/),
+      ]),
     });
   });
 
@@ -48,7 +50,9 @@ describe("intray queuebox ddl", () => {
         UNION ALL SELECT tgname FROM pg_trigger WHERE tgrelid = 'app.letters'::regclass`,
       );
       const names = found.rows.map(({ name }) => name);
-      expect(names).toEqual(expect.arrayContaining(["letters_aggregate_due_idx", "letters_notify"]));
+      expect(names).toEqual(
+        expect.arrayContaining(["letters_aggregate_due_idx", "letters_notify"]),
+      );
       const status = await queuebox(["status", ...schema], { url: database.url });
       expect(status).toMatchObject({ code: 0, stdout: expect.stringContaining("app.letters") });
     });

@@ -36,10 +36,12 @@ describe("intray queuebox sql", () => {
     const published = inboxSql("postgresql", defaultSchema);
     for (const name of ["claim", "renew", "complete", "retry", "dead"] as const) {
       expect(statements[name].params).toEqual(PARAMETERS[name]);
-      const positional = String(statements[name].text)
-        .replace(/(?<!:):([a-z_]+)( (?=::))?/g, (_, parameter: string) => {
+      const positional = String(statements[name].text).replace(
+        /(?<!:):([a-z_]+)( (?=::))?/g,
+        (_, parameter: string) => {
           return `$${(PARAMETERS[name] as string[]).indexOf(parameter) + 1}`;
-        });
+        },
+      );
       expect(positional).toBe(published[name].text);
     }
   });

@@ -13,13 +13,16 @@ const COMMANDS = [
 ];
 
 describe("the command line", () => {
-  test.each(COMMANDS)("%s %s says in its help what it takes, examples and exit codes", async (...command) => {
-    const { code, stdout, stderr } = await queuebox([...command.filter(Boolean), "--help"]);
-    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-    expect(stdout).toContain("--json");
-    expect(stdout).toContain(`Examples:\n`);
-    expect(stdout).toMatch(/Exit codes:\n {2}0 {2}fine\n {2}1 {2}failed.*\n {2}2 {2}wrong usage/);
-  });
+  test.each(COMMANDS)(
+    "%s %s says in its help what it takes, examples and exit codes",
+    async (...command) => {
+      const { code, stdout, stderr } = await queuebox([...command.filter(Boolean), "--help"]);
+      expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+      expect(stdout).toContain("--json");
+      expect(stdout).toContain(`Examples:\n`);
+      expect(stdout).toMatch(/Exit codes:\n {2}0 {2}fine\n {2}1 {2}failed.*\n {2}2 {2}wrong usage/);
+    },
+  );
 
   test("tells its version", async () => {
     expect(await new Cli(["--version"]).ended).toMatchObject({
@@ -62,17 +65,21 @@ describe("the command line", () => {
     expect(stderr).not.toContain("hunter2");
   });
 
-  test.each([["status"], ["dead", "list"], ["dead", "retry", "--all"], ["dead", "purge", "--all", "-y"]])(
-    "%s %s says what to set where there is no database",
-    async (...command) => {
-      const args = command.filter((part) => typeof part === "string");
-      for (const url of [undefined, " "]) {
-        const { code, stderr } = await queuebox(args, url === undefined ? {} : { url });
-        expect(code).toBe(2);
-        expect(stderr).toMatch(/^error: there is no database: set DATABASE_URL, or give --database-url/);
-      }
-    },
-  );
+  test.each([
+    ["status"],
+    ["dead", "list"],
+    ["dead", "retry", "--all"],
+    ["dead", "purge", "--all", "-y"],
+  ])("%s %s says what to set where there is no database", async (...command) => {
+    const args = command.filter((part) => typeof part === "string");
+    for (const url of [undefined, " "]) {
+      const { code, stderr } = await queuebox(args, url === undefined ? {} : { url });
+      expect(code).toBe(2);
+      expect(stderr).toMatch(
+        /^error: there is no database: set DATABASE_URL, or give --database-url/,
+      );
+    }
+  });
 
   test("refuses a URL of another database without repeating it", async () => {
     const { code, stderr } = await queuebox(["status"], { url: "mysql://root:hunter2@h/x" });

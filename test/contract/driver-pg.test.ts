@@ -30,7 +30,14 @@ describeOn("postgres", "fromPg", () => {
 
   function poolOf(config: pg.PoolConfig & { pipeline?: boolean } = {}): pg.Pool {
     const pool = new pg.Pool({ connectionString: database.url, max: 2, ...config });
-    onTestFinished(() => pool.end());
+    const clients = new Set<pg.PoolClient>();
+    pool.on("connect", (client) => clients.add(client));
+    // Not by pool.end() alone, which waits for ever for what a failed test holds.
+    onTestFinished(async () => {
+      const ending = pool.end();
+      for (const client of clients) Reflect.get(client, "connection")?.stream.destroy();
+      await Promise.race([ending, new Promise((resolve) => setTimeout(resolve, 500))]);
+    });
     return pool;
   }
 
@@ -218,7 +225,7 @@ describeOn("postgres", "fromPg", () => {
     const sleeping = run(third, BEGIN, query("SELECT pg_sleep(60)"), COMMIT);
     const sleeper = await until(async () => {
       const { rows } = await database.query<{ pid: number }>(
-        "SELECT pid FROM pg_stat_activity WHERE query LIKE '%pg_sleep(60)%' AND pid <> pg_backend_pid() AND datname = current_database()",
+        "SELECT pid FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND datname = current_database()",
       );
       return rows[0]?.pid;
     });

@@ -29,9 +29,14 @@ const KILLING_TRIGGERS = `
   CREATE CONSTRAINT TRIGGER in_commit AFTER UPDATE ON inbox DEFERRABLE INITIALLY DEFERRED
     FOR EACH ROW EXECUTE FUNCTION kill_session('commit')`;
 
+/**
+ * Without those that have only just connected: postgres.js asks for the types of arrays then, and a
+ * session that ends within that question is a rejection in the library itself that nobody can handle.
+ */
 const KILL_IDLE_SESSIONS = `
   SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-  WHERE datname = current_database() AND application_name <> 'test' AND state = 'idle'`;
+  WHERE datname = current_database() AND application_name <> 'test' AND state = 'idle'
+    AND query <> '' AND query NOT LIKE '%typarray%'`;
 
 // A rejection that nobody handles fails the run: vitest's own check.
 describe("sessions that the server ends", () => {

@@ -67,10 +67,14 @@ describe("a worker that is stopped", () => {
       expect(reason).toMatchObject({ code: "SHUTDOWN" });
       const abandoned = await inbox.row("a");
       expect(abandoned).toMatchObject({ state: "processing", attempt: 0, lastError: null });
-      expect(first.logger.of("abandoned")).toMatchObject([{ level: "warn", fields: { id: abandoned.id } }]);
+      expect(first.logger.of("abandoned")).toMatchObject([
+        { level: "warn", fields: { id: abandoned.id } },
+      ]);
 
       // The lease ends, and another worker has it.
-      await inbox.query("UPDATE inbox SET lease_expires_at = clock_timestamp() - interval '1 second'");
+      await inbox.query(
+        "UPDATE inbox SET lease_expires_at = clock_timestamp() - interval '1 second'",
+      );
       const attempts: number[] = [];
       const second = work(inbox.another(), async ({ attempt }, tx) => {
         attempts.push(attempt);
@@ -153,7 +157,9 @@ describe("a worker that is stopped", () => {
       const row = await inbox.row("a");
       // Its handler has not ended: nobody else may have it before its lease ends.
       expect(row).toMatchObject({ state: "processing", attempt: 0 });
-      expect(logger.of("handler_left_behind")).toMatchObject([{ level: "error", fields: { id: row.id } }]);
+      expect(logger.of("handler_left_behind")).toMatchObject([
+        { level: "error", fields: { id: row.id } },
+      ]);
       expect(await inbox.effects()).toEqual([]);
       never.open();
       await eventually(() => late.length === 1);

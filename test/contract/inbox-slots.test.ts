@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { EFFECT, openInbox } from "../support/inbox.ts";
 import { forEachSource } from "../support/sources.ts";
+import { TestClock } from "../support/test-clock.ts";
 import { eventually, latch, WatchedSource, work } from "../support/work-inbox.ts";
 
 const HOUR = 3_600_000;
@@ -9,7 +10,10 @@ describe("the slots of a worker", () => {
   forEachSource({ connections: "many" }, (_name, open) => {
     test("one slow handler holds back nobody: the other slot works all the rest meanwhile", async () => {
       const inbox = await openInbox(open);
-      await inbox.insert({ key: "slow" }, ...Array.from({ length: 9 }, (_, n) => ({ key: `m-${n}` })));
+      await inbox.insert(
+        { key: "slow" },
+        ...Array.from({ length: 9 }, (_, n) => ({ key: `m-${n}` })),
+      );
       const slow = latch();
       const { stop } = work(
         inbox.source,
@@ -67,7 +71,11 @@ describe("the slots of a worker", () => {
     test("S10: a busy aggregate holds back no other, and nothing overtakes within it", async () => {
       const inbox = await openInbox(open);
       await inbox.insert(
-        ...Array.from({ length: 60 }, (_, n) => ({ key: `hot-${n}`, aggregateId: "hot", dueInMs: n - 1000 })),
+        ...Array.from({ length: 60 }, (_, n) => ({
+          key: `hot-${n}`,
+          aggregateId: "hot",
+          dueInMs: n - 1000,
+        })),
         ...["b", "c"].map((aggregateId) => ({ key: aggregateId, aggregateId })),
         { key: "free" },
       );
@@ -143,6 +151,42 @@ describe("a worker on a small pool", () => {
       await stop();
       expect(watched.mostInUse).toBe(1);
       expect(logger.of("single_connection")).toMatchObject([{ level: "warn" }]);
+    });
+
+    test("T9: of one connection, whose handler waits for a second one, ends that at the lease, and goes on", async () => {
+      const inbox = await openInbox(open, { max: 1 });
+      if (inbox.source.max === undefined) return;
+      await inbox.insert({ key: "a" });
+      const clock = new TestClock();
+      let deliveries = 0;
+      const late: string[] = [];
+      const { logger, stop } = work(
+        inbox.source,
+        async (_message, tx) => {
+          deliveries += 1;
+          await tx.query(EFFECT, ["a"]);
+          if (deliveries > 1) return;
+          const second = await inbox.source.connect();
+          late.push("connected");
+          await second.release();
+        },
+        { clock, leaseMs: 60_000 },
+      );
+      await eventually(() => deliveries === 1 && clock.timers > 0);
+      // The lease, and the last wait of a handler that does not end when its signal aborts.
+      await clock.advance(60_000 + 5000);
+      await eventually(() => late.length === 1);
+      expect(logger.of("handler_left_behind")).toMatchObject([{ level: "error" }]);
+      expect(logger.of("lease_lost")).toHaveLength(1);
+      await inbox.query(
+        "UPDATE inbox SET lease_expires_at = clock_timestamp() - interval '1 second'",
+      );
+      await eventually(async () => {
+        await clock.advance(100);
+        return (await inbox.count("processed")) === 1;
+      });
+      await stop();
+      expect(await inbox.effects()).toEqual(["a"]);
     });
   });
 

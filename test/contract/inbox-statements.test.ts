@@ -716,6 +716,39 @@ forEachSource({ connections: "many" }, (_name, open) => {
     ]);
   });
 
+  test("of two claims that could not see each other, one sees it afterwards", async () => {
+    const { source, query } = await open({ max: 2 });
+    for (const statement of inboxDdl()) await query(statement);
+    const add = (key: string, seconds: number) =>
+      query(
+        `INSERT INTO inbox (source, idempotency_key, aggregate_id, payload, consumption, scheduled_at)
+         VALUES ('orders', $1::text, 'x', '{}', 'pull', now() - $2::int * interval '1 second')`,
+        [key, seconds],
+      );
+    const claim = claimStatement(defaultSchema, { batchSize: 10 });
+    const [first, second] = [await source.connect(), await source.connect()];
+    onTestFinished(async () => {
+      await first.release();
+      await second.release();
+    });
+    const take = async (connection: Connection, token: string) =>
+      (await run<Claimed>(connection, claim, { ...lease, token })).rows[0];
+    const look = async (connection: Connection, id: unknown, token: string) =>
+      (await run(connection, lookAgainStatement(defaultSchema), { ids: `{${id}}`, token })).rows;
+    const tokens = [randomUUID(), randomUUID()] as const;
+
+    await add("later", 10);
+    await first.begin();
+    const later = await take(first, tokens[0]);
+    await add("earlier", 20);
+    const earlier = await take(second, tokens[1]);
+    expect([later?.idempotency_key, earlier?.idempotency_key]).toEqual(["later", "earlier"]);
+    // The second has committed and looks before the first has: it may work.
+    expect(await look(second, earlier?.id, tokens[1])).toEqual([]);
+    await first.commit();
+    expect(await look(first, later?.id, tokens[0])).toEqual([{ id: later?.id }]);
+  });
+
   test.each([
     ["by aggregate", claimPastByAggregateStatement],
     ["in order", claimPastInOrderStatement],

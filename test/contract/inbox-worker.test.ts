@@ -149,7 +149,8 @@ describe("an inbox worker", () => {
       const { stop } = work(watched, () => {}, { clock, pollIntervalMs: 200 });
       const rests = new Set<number>();
       // The limits of statements under way are timers too, and longer ones.
-      const isResting = () => watched.inUse === 0 && clock.timers === 1 && Number(clock.next) < 1000;
+      const isResting = () =>
+        watched.inUse === 0 && clock.timers === 1 && Number(clock.next) < 1000;
       // The first look at the table takes a connection as well.
       await eventually(() => watched.connects === 2 && isResting());
       while (clock.monotonic() < 2000) {

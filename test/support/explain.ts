@@ -15,6 +15,7 @@ export interface PlanNode {
   readonly "Node Type": string;
   readonly "Relation Name"?: string;
   readonly "Index Name"?: string;
+  readonly "Actual Rows"?: number;
   readonly "Shared Hit Blocks"?: number;
   readonly "Shared Read Blocks"?: number;
   readonly "Temp Written Blocks"?: number;
@@ -26,6 +27,8 @@ export interface Explained {
   readonly buffers: number;
   /** Rows that the statement answered. */
   readonly rows: number;
+  /** Rows that it wrote. */
+  readonly written: number;
   readonly executionMs: number;
   readonly planningMs: number;
   /** Whether the plan was compiled: more than a claim takes altogether. */
@@ -70,9 +73,11 @@ function read(answer: unknown): Explained {
   const plan = explained.Plan;
   const nodes = [...walk(plan)];
   const scans = nodes.filter((node) => node["Node Type"] === "Seq Scan");
+  const writes = nodes.filter((node) => node["Node Type"] === "ModifyTable");
   return {
     buffers: (plan["Shared Hit Blocks"] ?? 0) + (plan["Shared Read Blocks"] ?? 0),
-    rows: plan["Actual Rows"],
+    rows: plan["Actual Rows"] ?? 0,
+    written: writes.reduce((sum, node) => sum + (node["Actual Rows"] ?? 0), 0),
     executionMs: explained["Execution Time"],
     planningMs: explained["Planning Time"],
     compiled: explained.JIT !== undefined,
@@ -83,7 +88,7 @@ function read(answer: unknown): Explained {
 }
 
 interface ExplainJson {
-  readonly Plan: PlanNode & { readonly "Actual Rows": number };
+  readonly Plan: PlanNode;
   readonly "Execution Time": number;
   readonly "Planning Time": number;
   readonly JIT?: unknown;

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { asFailureAction } from "../../src/queuebox/failure-action.ts";
 import {
   type DefaultRetryPolicyOptions,
   deadLetter,
@@ -8,16 +9,26 @@ import {
   type InboxMessage,
   retryAfter,
 } from "../../src/queuebox/index.ts";
-import { asFailureAction } from "../../src/queuebox/failure-action.ts";
 
 const failure = new Error("no stock");
 
 function message(attempt: number): InboxMessage {
   const nulls = { aggregateId: null, eventType: null, correlationId: null };
-  return { id: "1", source: "orders", idempotencyKey: "k", ...nulls, payload: 1, headers: {}, attempt };
+  return {
+    id: "1",
+    source: "orders",
+    idempotencyKey: "k",
+    ...nulls,
+    payload: 1,
+    headers: {},
+    attempt,
+  };
 }
 
-async function decide(options: DefaultRetryPolicyOptions, attempt: number): Promise<InboxFailureAction> {
+async function decide(
+  options: DefaultRetryPolicyOptions,
+  attempt: number,
+): Promise<InboxFailureAction> {
   return await defaultRetryPolicy(options)(message(attempt), failure);
 }
 
@@ -28,10 +39,13 @@ describe("retryAfter and deadLetter", () => {
     expect(deadLetter()).toEqual({ retry: false });
   });
 
-  test.each([-1, -0.001, Number.NaN, Infinity, -Infinity, 1e300])("retryAfter(%d) is a RangeError", (ms) => {
-    expect(() => retryAfter(ms)).toThrow(RangeError);
-    expect(() => retryAfter(ms)).toThrow(/retryAfter takes milliseconds/);
-  });
+  test.each([-1, -0.001, Number.NaN, Infinity, -Infinity, 1e300])(
+    "retryAfter(%d) is a RangeError",
+    (ms) => {
+      expect(() => retryAfter(ms)).toThrow(RangeError);
+      expect(() => retryAfter(ms)).toThrow(/retryAfter takes milliseconds/);
+    },
+  );
 
   test("retryAfter of what is no number is a RangeError too", () => {
     for (const ms of ["5", undefined, null, 5n]) {
@@ -48,7 +62,10 @@ describe("the default retry policy", () => {
       ...[1000, 2000, 4000, 8000, 16_000].map((delayMs) => ({ retry: true, delayMs })),
       { retry: false },
     ]);
-    expect(await decide({ jitter: 0, maxAttempts: 100 }, 50)).toEqual({ retry: true, delayMs: 300_000 });
+    expect(await decide({ jitter: 0, maxAttempts: 100 }, 50)).toEqual({
+      retry: true,
+      delayMs: 300_000,
+    });
   });
 
   test("an attempt past the ceiling is dead as well", async () => {
@@ -93,7 +110,10 @@ describe("the default retry policy", () => {
         },
       ),
     );
-    expect(await decide({ jitter: 0, maxAttempts: 2000 }, 1000)).toEqual({ retry: true, delayMs: 300_000 });
+    expect(await decide({ jitter: 0, maxAttempts: 2000 }, 1000)).toEqual({
+      retry: true,
+      delayMs: 300_000,
+    });
   });
 
   test.each([
@@ -111,12 +131,17 @@ describe("the default retry policy", () => {
 
   test("a ceiling below the base is refused, one equal to it is not", async () => {
     expect(() => defaultRetryPolicy({ baseDelayMs: 10, maxDelayMs: 9 })).toThrow(RangeError);
-    expect(await decide({ baseDelayMs: 10, maxDelayMs: 10, jitter: 0 }, 4)).toEqual({ retry: true, delayMs: 10 });
+    expect(await decide({ baseDelayMs: 10, maxDelayMs: 10, jitter: 0 }, 4)).toEqual({
+      retry: true,
+      delayMs: 10,
+    });
     expect(await decide({ baseDelayMs: 0, maxDelayMs: 0 }, 4)).toEqual({ retry: true, delayMs: 0 });
   });
 
   test("a misspelled setting and what is no object are refused", () => {
-    expect(() => Reflect.apply(defaultRetryPolicy, undefined, [{ attempts: 3 }])).toThrow(/no option "attempts"/);
+    expect(() => Reflect.apply(defaultRetryPolicy, undefined, [{ attempts: 3 }])).toThrow(
+      /no option "attempts"/,
+    );
     expect(() => Reflect.apply(defaultRetryPolicy, undefined, [5])).toThrow(TypeError);
   });
 });

@@ -42,7 +42,8 @@ export function workerContender(
       let done = 0;
       const worker = new InboxWorker(source, {
         source: SOURCE,
-        batchSize: Math.max(BATCH, 2 * settings.concurrency),
+        // As many in hand as the loop has, whose every task claims ten.
+        batchSize: BATCH * settings.concurrency,
         maxConcurrency: settings.concurrency,
         leaseMs: LEASE_MS,
       });

@@ -54,13 +54,17 @@ async function withShop(
   tell(`made the tables ${shop.name}.inbox and ${shop.name}.orders`);
   try {
     await use(shop);
-  } finally {
-    if (keep) tell(`\nkept: DROP SCHEMA ${shop.name} CASCADE removes it`);
-    else {
-      await shop.drop();
-      if (database.kind === "server") tell(`\ndropped the schema ${shop.name}`);
-    }
+  } catch (error) {
+    // What went wrong first is what is told; a database that is gone cannot be tidied up.
+    if (!keep) await shop.drop().catch(() => tell(`not dropped: the schema ${shop.name}`));
+    throw error;
   }
+  if (keep) {
+    tell(`\nkept: DROP SCHEMA ${shop.name} CASCADE removes it`);
+    return;
+  }
+  await shop.drop();
+  if (database.kind === "server") tell(`\ndropped the schema ${shop.name}`);
 }
 
 async function playThrough(

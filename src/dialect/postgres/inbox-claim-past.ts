@@ -13,8 +13,13 @@
  * With V10's own indexes, a walk in due order reads on, from the head of the queue, over the rows of
  * aggregates that are busy or taken. It reads each of these rows once, so its cost grows with them.
  *
- * Both keep the order within an aggregate: a pending row goes only when no earlier row of the
- * aggregate has an expired lease, and an expired one only when none is pending before it.
+ * Both are lazy: a walk is a recursive query, of which the LIMIT above it draws no more than it needs.
+ * The first candidates (twice the batch) are sorted by age; where others have locked these, the walk
+ * goes on behind them, so that claims which overlap do not come back empty.
+ *
+ * Measured, buffers of the claim and the walk together, ten rows claimed, one aggregate of 10,000
+ * (1,000) rows in work at the head: by aggregate 326 (326), in order 628 (333). A claim without a hot
+ * aggregate: 239.
  */
 import type { InboxSchema } from "../inbox-schema.ts";
 import type { InboxStatement } from "../inbox-statement.ts";
@@ -47,6 +52,12 @@ export function claimPastByAggregateStatement(
   // Ordered by the aggregate even where it is one: only the extra index gives that order, so the
   // planner cannot take the due index and filter its way through the hot aggregate.
   const walkOrder = `i.${column.aggregateId}, ${names.order("i")}`;
+  // `>=` where only the same aggregate is meant, in `expired`: without statistics the planner takes `=`
+  // for a handful of rows, and reads the whole aggregate through (aggregate_id, state) to sort it: 2,752
+  // buffers before 100,000 rows, against 42.
+  // Two words for one state, in `alone`: the partial index's predicate still follows from it, while
+  // (aggregate_id, state) looks twice as dear. Without statistics the planner took that one and sorted
+  // what it found: 2,957 buffers with 100,000 rows without an aggregate, against 276.
   const headFrom = (condition: string): string =>
     `SELECT i.${column.aggregateId} AS aggregate_id, ${names.placed("i")}
     FROM ${table} AS i
@@ -73,7 +84,8 @@ export function claimPastByAggregateStatement(
 ), alone AS MATERIALIZED (
   SELECT ${names.placed("i")}
   FROM ${table} AS i
-  WHERE i.${column.source} = $1::text AND i.${column.aggregateId} IS NULL AND ${names.due("i")}
+  WHERE i.${column.source} = $1::text AND i.${column.aggregateId} IS NULL AND i.${column.scheduledAt} <= ${instant}
+    AND i.${column.consumption} = 'pull' AND i.${column.state} = ANY ('{pending,pending}')
   ORDER BY ${walkOrder}
   LIMIT ${spare}
 ), expired AS MATERIALIZED (
@@ -90,8 +102,6 @@ export function claimPastByAggregateStatement(
     AND NOT EXISTS (
       SELECT 1
       FROM (
-        -- Not equal to it: where there are no statistics, the planner takes that for a handful
-        -- of rows, and reads the whole aggregate through (aggregate_id, state) to sort it.
         ${headFrom(`i.${column.aggregateId} >= x.aggregate_id`)}
       ) AS first
       WHERE first.aggregate_id = x.aggregate_id AND (${place("first")}) < (${place("x")})

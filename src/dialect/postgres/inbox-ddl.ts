@@ -94,6 +94,10 @@ function baseIndexes(names: InboxNames): string[] {
   ];
 }
 
+/**
+ * One index, for the walk past a hot aggregate. An index for expired leases (source, lease's end) was
+ * tried and left out: with 1,000 rows in work it saves a claim 30 pages, and costs a claim of ten 43.
+ */
 function extraIndexes(names: InboxNames): string[] {
   const { column } = names;
   return [

@@ -1,0 +1,17 @@
+import knex, { type Knex } from "knex";
+import { knexOn } from "../../src/integration/knex.ts";
+import { describeOrm, type Shop } from "./orm-contract.ts";
+
+function shopOf(db: Knex): Shop {
+  return {
+    insert: async (id) => await db("orders").insert({ id }),
+    ids: async () => (await db<{ id: string }>("orders").select("id")).map(({ id }) => id),
+    raw: async (sql) => await db.raw(sql),
+    nested: (run) => db.transaction((trx) => run(shopOf(trx))),
+  };
+}
+
+describeOrm("Knex", async (connection) => {
+  const app = knex({ client: "pg", connection, pool: { min: 0, max: 1 } });
+  return { on: (tx) => shopOf(knexOn(tx, app)), close: () => app.destroy() };
+});

@@ -1,0 +1,38 @@
+import { type EntityManager, EntitySchema, MikroORM } from "@mikro-orm/postgresql";
+import { mikroOrmOn } from "../../src/integration/mikro-orm.ts";
+import { describeOrm, type Shop } from "./orm-contract.ts";
+
+interface Order {
+  id: string;
+  total?: number | null;
+}
+
+const OrderSchema = new EntitySchema<Order>({
+  name: "Order",
+  tableName: "orders",
+  properties: {
+    id: { type: "text", primary: true },
+    total: { type: "integer", nullable: true },
+  },
+});
+
+function shopOf(em: EntityManager): Shop {
+  return {
+    insert: async (id) => {
+      em.create(OrderSchema, { id });
+      await em.flush();
+    },
+    ids: async () => (await em.findAll(OrderSchema)).map(({ id }) => id),
+    raw: (sql) => em.execute(sql),
+    nested: (run) => em.transactional((inner) => run(shopOf(inner))),
+  };
+}
+
+describeOrm(
+  "MikroORM",
+  async (clientUrl) => {
+    const orm = await MikroORM.init({ clientUrl, entities: [OrderSchema] });
+    return { on: (tx) => shopOf(mikroOrmOn(tx, orm)), close: () => orm.close() };
+  },
+  { overlaps: "unseen" },
+);

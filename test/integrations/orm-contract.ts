@@ -1,0 +1,210 @@
+import pg from "pg";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { fromPg } from "../../src/driver/pg.ts";
+import type { ConnectionSource } from "../../src/driver/connection.ts";
+import type { OrmTransaction } from "../../src/integration/transaction-pool.ts";
+import type { InboxTransaction } from "../../src/queuebox/index.ts";
+import { createDatabase, describeOn, type TestDatabase } from "../support/databases.ts";
+import { type OpenedInbox, openInbox } from "../support/inbox.ts";
+import { eventually, work } from "../support/work-inbox.ts";
+
+/** An ORM on a handler's transaction, as the tests use it. */
+export interface Shop {
+  /** One row of `orders`, in the ORM's own way. */
+  insert(id: string): Promise<unknown>;
+  ids(): Promise<string[]>;
+  /** SQL as it is. */
+  raw(sql: string): Promise<unknown>;
+  /** The ORM's own transaction within the handler's. */
+  nested(run: (shop: Shop) => Promise<void>): Promise<unknown>;
+}
+
+/** An ORM of a service: made once, on a database whose `orders` are there. */
+export interface OrmCase {
+  on(tx: OrmTransaction): Shop;
+  /** Ends what the service itself opened. */
+  close?(): Promise<void>;
+}
+
+export interface OrmTraits {
+  /**
+   * Whether nested transactions that run side by side are told apart, and refused. Where the ORM sends
+   * savepoints of its own they cannot be.
+   */
+  readonly overlaps?: "refused" | "unseen";
+  /** By default a pool of pg. */
+  readonly source?: (url: string) => { source: ConnectionSource; end(): Promise<void> };
+}
+
+/** The same for every ORM. */
+export function describeOrm(
+  name: string,
+  open: (url: string) => Promise<OrmCase>,
+  { overlaps = "refused", source = pgSource }: OrmTraits = {},
+): void {
+  describeOn("postgres", name, () => {
+    let database: TestDatabase;
+    let orm: OrmCase;
+
+    beforeAll(async () => {
+      database = await createDatabase();
+      await database.query("CREATE TABLE orders (id text PRIMARY KEY, total integer)");
+      orm = await open(database.url);
+    });
+
+    afterAll(async () => {
+      await orm?.close?.();
+      await database?.drop();
+    });
+
+    const ids = async () => {
+      const { rows } = await database.query<{ id: string }>("SELECT id FROM orders ORDER BY id");
+      return rows.map(({ id }) => id);
+    };
+
+    /** Works one message with the handler, and waits for its end. */
+    async function handle(handler: (shop: Shop, tx: InboxTransaction) => Promise<void>) {
+      await database.query("DROP TABLE IF EXISTS inbox, effects; TRUNCATE orders");
+      const connected = source(database.url);
+      onTestFinished(() => connected.end());
+      const inbox: OpenedInbox = await openInbox(async () => ({
+        source: connected.source,
+        url: database.url,
+        query: (text, params) => database.query(text, params),
+        another: () => connected.source,
+        close: async () => {},
+      }));
+      await inbox.insert({ key: "a" });
+      const { logger, stop } = work(inbox.source, (_message, tx) => handler(orm.on(tx), tx), {
+        retryPolicy: () => ({ retry: false }),
+      });
+      await eventually(async () => (await inbox.count("processed")) + (await inbox.count("dead")));
+      await stop();
+      expect(logger.lines.filter(({ level }) => level === "error")).toEqual([]);
+      return inbox.row("a");
+    }
+
+    test("its writes commit with the message's completion, on the handler's own connection", async () => {
+      const seen: unknown[] = [];
+      const row = await handle(async (shop, tx) => {
+        await shop.insert("1");
+        const { rows } = await tx.query<{ id: string }>("SELECT id FROM orders");
+        seen.push(rows.map(({ id }) => id), await shop.ids(), await ids());
+      });
+      expect(row).toMatchObject({ state: "processed" });
+      expect(seen).toEqual([["1"], ["1"], []]);
+      expect(await ids()).toEqual(["1"]);
+    });
+
+    test("a throw rolls them back", async () => {
+      const row = await handle(async (shop) => {
+        await shop.insert("1");
+        throw new Error("no stock");
+      });
+      expect(row).toMatchObject({ state: "dead", lastError: expect.stringContaining("no stock") });
+      expect(await ids()).toEqual([]);
+    });
+
+    test("its error of a statement fails the message", async () => {
+      const row = await handle(async (shop) => {
+        await shop.insert("1");
+        await shop.insert("1");
+      });
+      expect(row).toMatchObject({ state: "dead" });
+      expect(await ids()).toEqual([]);
+    });
+
+    test("a nested transaction that fails rolls back itself alone", async () => {
+      const row = await handle(async (shop) => {
+        await shop.insert("1");
+        await shop.nested(async (inner) => void (await inner.insert("2")));
+        const failed = shop.nested(async (inner) => {
+          await inner.insert("3");
+          throw new Error("only this");
+        });
+        await expect(failed).rejects.toThrow("only this");
+        const clash = shop.nested(async (inner) => void (await inner.insert("1")));
+        await expect(clash).rejects.toThrow();
+        await shop.insert("4");
+      });
+      expect(row).toMatchObject({ state: "processed", lastError: null });
+      expect(await ids()).toEqual(["1", "2", "4"]);
+    });
+
+    test("a nested transaction that succeeded goes with the handler's", async () => {
+      const row = await handle(async (shop) => {
+        await shop.nested(async (inner) => void (await inner.insert("1")));
+        expect(await ids()).toEqual([]);
+        throw new Error("late");
+      });
+      expect(row).toMatchObject({ state: "dead", lastError: expect.stringContaining("late") });
+      expect(await ids()).toEqual([]);
+    });
+
+    test("it cannot end the handler's transaction", async () => {
+      const row = await handle(async (shop) => {
+        await shop.insert("1");
+        for (const end of ["COMMIT", "ROLLBACK", "SELECT 1; COMMIT"]) {
+          await expect(shop.raw(end)).rejects.toThrow();
+        }
+        expect(await ids()).toEqual([]);
+        await shop.insert("2");
+      });
+      expect(row).toMatchObject({ state: "processed", lastError: null });
+      expect(await ids()).toEqual(["1", "2"]);
+    });
+
+    test("after the handler's end it is refused", async () => {
+      const leaked: { shop?: Shop; tx?: InboxTransaction } = {};
+      await handle(async (shop, tx) => {
+        await shop.insert("1");
+        Object.assign(leaked, { shop, tx });
+      });
+      await expect(leaked.shop?.insert("2")).rejects.toThrow();
+      await expect(leaked.shop?.nested(async (inner) => void (await inner.insert("3")))).rejects.toThrow();
+      expect(() => leaked.tx && orm.on(leaked.tx)).toThrow(/the handler has ended/);
+      expect(await ids()).toEqual(["1"]);
+    });
+
+    test.runIf(overlaps === "refused")(
+      "nested transactions that overlap fail the message, and never commit by half",
+      async () => {
+        const row = await handle(async (shop) => {
+          let first: () => void = () => {};
+          const firstWrote = new Promise<void>((resolve) => {
+            first = resolve;
+          });
+          let second: () => void = () => {};
+          const secondWrote = new Promise<void>((resolve) => {
+            second = resolve;
+          });
+          await Promise.all([
+            shop.nested(async (inner) => {
+              await inner.insert("1");
+              first();
+              await secondWrote;
+            }),
+            firstWrote.then(() =>
+              shop.nested(async (inner) => {
+                await inner.insert("2");
+                second();
+              }),
+            ),
+          ]).finally(() => second());
+        });
+        // One that ended within the other is a nested one like any other.
+        expect(await ids()).toEqual(row.state === "processed" ? ["1", "2"] : []);
+      },
+    );
+
+    test("refuses what is no transaction of pg", () => {
+      expect(() => orm.on({ client: {} })).toThrow(TypeError);
+      expect(() => orm.on({ client: undefined })).toThrow(/takes a handler's transaction/);
+    });
+  });
+}
+
+function pgSource(url: string) {
+  const pool = new pg.Pool({ connectionString: url, max: 3 });
+  return { source: fromPg(pool), end: () => pool.end() };
+}
