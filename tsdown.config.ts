@@ -8,6 +8,13 @@ const library = {
   pg: "src/driver/pg.ts",
   postgres: "src/driver/postgres-js.ts",
   pglite: "src/driver/pglite.ts",
+  drizzle: "src/integration/drizzle.ts",
+  kysely: "src/integration/kysely.ts",
+  knex: "src/integration/knex.ts",
+  typeorm: "src/integration/typeorm.ts",
+  "mikro-orm": "src/integration/mikro-orm.ts",
+  prisma: "src/integration/prisma.ts",
+  nestjs: "src/nestjs/index.ts",
 };
 
 const cli = "src/cli/main.ts";

@@ -2,8 +2,9 @@ import { defineConfig } from "vitest/config";
 
 const database = {
   globalSetup: ["test/support/global-setup.ts"],
-  testTimeout: 30_000,
-  hookTimeout: 60_000,
+  // Wide: a test waits with deadlines of its own, and a busy machine is no failure.
+  testTimeout: 60_000,
+  hookTimeout: 120_000,
 };
 
 export default defineConfig({

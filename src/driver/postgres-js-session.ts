@@ -72,6 +72,13 @@ export class PostgresJsSession {
 
   /** Makes a query of the pool's `sql` run on this connection. */
   adopt(query: PostgresJsQuery): PostgresJsQuery {
+    const { reject } = query;
+    query.reject = (error) => {
+      // Its error comes before its end, and what the library is given between the two it keeps, and
+      // waits for the answer on the next connection, where it never was sent.
+      if (isAboutConnection(error)) this.#tellLost(error);
+      reject.call(query, error);
+    };
     query.handler = (started) => {
       if (this.#lost !== undefined) started.reject(this.#lost);
       else if (this.#mustWait) this.#waiting.push(started);
@@ -164,6 +171,11 @@ function takeConnection(sql: PostgresJsRunner): Promise<PostgresJsSession | unde
 function isAboutEarlier(error: unknown): boolean {
   if (!(error instanceof Error) || !("code" in error)) return false;
   return error.code === "57P01" || error.code === "57P02" || error.code === "25P03";
+}
+
+/** Errors of the socket, and the library's own about it, have this; the server's and others do not. */
+function isAboutConnection(error: unknown): error is Error {
+  return error instanceof Error && "errno" in error;
 }
 
 /** The list of connections that are held; the pool never looks into it. */

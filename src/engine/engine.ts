@@ -40,10 +40,8 @@ export class Engine<D extends Delivery> {
     this.#settings = settings;
     this.#slots = new Slots(settings.slots, settings.inHand, (delivery) => this.#start(delivery));
     this.#bell = new Bell(settings.clock);
-    this.#backoff = new Backoff(
-      settings.pollIntervalMs,
-      Math.max(settings.pollIntervalMs, MAX_BACKOFF_MS),
-    );
+    // Who polls once an hour, since notifications wake him, does not wait an hour after an outage.
+    this.#backoff = new Backoff(Math.min(settings.pollIntervalMs, MAX_BACKOFF_MS), MAX_BACKOFF_MS);
     this.#outage = new Outage(settings.log, "claiming", "claim_failed", settings.fields);
   }
 
@@ -147,8 +145,10 @@ export class Engine<D extends Delivery> {
     const performance = this.#perform(delivery).finally(() => {
       this.#performances.delete(delivery);
       this.#slots.free(delivery);
-      // The next row of its key is free now. Without a key only a full engine waits for this.
-      if (delivery.key !== null || this.#state === "full") this.#bell.ring();
+      // The next row of its key is free now. Without a key only a full engine waits for this, and one
+      // whose row went back unsettled: that is not to wait for the next poll.
+      const isWaitedFor = delivery.key !== null || this.#state === "full" || this.#isUnavailable;
+      if (isWaitedFor) this.#bell.ring();
     });
     this.#performances.set(delivery, performance);
   }

@@ -30,7 +30,10 @@ export interface Claim<D> {
   readonly rest: "more" | "empty" | { readonly afterMs: number };
 }
 
-/** `unavailable`: the database could not be reached to start the handler; claims back off too. */
+/**
+ * `unavailable`: the database could not be reached to start the handler, or asks to try the settlement
+ * again; the row went back, and claims back off.
+ */
 export type Performance = "settled" | "unavailable";
 
 /** Ends a subscription: claiming again cannot help. */

@@ -3,16 +3,11 @@
  *
  * @module
  */
-import { hasMethods, isObject } from "../driver/pg-types.ts";
-import { type OrmTransaction, pgPoolOn } from "./transaction-pool.ts";
+import { type KnexLike, knexCopyOn } from "./knex-copy.ts";
+import type { OrmTransaction } from "./transaction-pool.ts";
 
+export type { KnexLike } from "./knex-copy.ts";
 export type { OrmTransaction } from "./transaction-pool.ts";
-
-/** What intray needs of the service's Knex, structurally. */
-export interface KnexLike {
-  readonly client: unknown;
-  withUserParams(params: Record<string, unknown>): unknown;
-}
 
 /**
  * The service's Knex, with all its settings, whose queries run in the handler's transaction. Its
@@ -32,40 +27,4 @@ export interface KnexLike {
  */
 export function knexOn<K extends KnexLike>(tx: OrmTransaction, knex: K): K {
   return knexCopyOn("knexOn", tx, knex);
-}
-
-/** Like {@link knexOn}, for the function that the service called. */
-export function knexCopyOn<K extends KnexLike>(name: string, tx: OrmTransaction, knex: K): K {
-  if (!hasMethods(knex, ["withUserParams"]) || !isPgClient(knex.client)) {
-    throw new TypeError(`${name} takes a Knex of the client "pg" second`);
-  }
-  const pool = pgPoolOn(name, tx);
-  const params: unknown = Reflect.get(knex, "userParams");
-  // What copies a Knex with a client of its own.
-  const copy = knex.withUserParams(isObject(params) ? { ...params } : {});
-  if (!isCopyOf(knex, copy) || !isObject(copy.client) || copy.client === knex.client) {
-    throw new TypeError(`${name} does not know this version of Knex: its copy has no own client`);
-  }
-  Object.assign(copy.client, {
-    pool: undefined,
-    acquireConnection: async () => {
-      const session = await pool.connect();
-      if (isObject(session)) Object.assign(session, { __knexUid: `intray${++sessions}` });
-      return session;
-    },
-    releaseConnection: async () => {},
-    initializePool: () => {},
-    destroy: async (callback?: () => void) => callback?.(),
-  });
-  return copy;
-}
-
-let sessions = 0;
-
-function isPgClient(client: unknown): boolean {
-  return isObject(client) && Reflect.get(client, "driverName") === "pg";
-}
-
-function isCopyOf<K extends KnexLike>(knex: K, copy: unknown): copy is K {
-  return typeof copy === typeof knex && hasMethods(copy, ["withUserParams"]);
 }

@@ -5,7 +5,7 @@
  */
 import { hasMethods } from "../driver/pg-types.ts";
 import { TransactionError } from "../errors.ts";
-import { type KnexLike, knexCopyOn } from "./knex.ts";
+import { type KnexLike, knexCopyOn } from "./knex-copy.ts";
 import type { OrmTransaction } from "./transaction-pool.ts";
 
 export type { OrmTransaction } from "./transaction-pool.ts";

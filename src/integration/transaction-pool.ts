@@ -28,10 +28,10 @@ interface Nested {
  * side by side with `Promise.all`), the first COMMIT would release the other's savepoint, and a
  * ROLLBACK would keep half of its own work. That is refused here. And listeners and listings of
  * clients end here, instead of piling up on a client that goes back to the service's pool.
- *
- * Its class is called a pool because Drizzle looks for the word.
  */
 export class TransactionPool {
+  /** Drizzle looks for the word Pool in it; as a field it outlives a minifier. */
+  static readonly name: string = "TransactionPool";
   /** Read by Prisma and by those who print a pool. */
   readonly options: object = {};
   readonly #send: Send;

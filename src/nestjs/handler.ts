@@ -41,6 +41,7 @@ interface Mark {
  * @param worker the worker's name, as `QueueBoxInboxModule.forRoot` has it.
  * @throws TypeError where the name is blank, or what is decorated cannot be a handler.
  * @example
+ * ```ts
  * @InboxHandler("orders")
  * @Injectable()
  * class OrdersHandler {
@@ -48,6 +49,7 @@ interface Mark {
  *     await tx.sql`INSERT INTO orders (id) VALUES (${message.id})`;
  *   }
  * }
+ * ```
  */
 export function InboxHandler(worker: string): InboxHandlerDecorator {
   if (typeof worker !== "string" || worker.trim() === "") {

@@ -61,6 +61,7 @@ const MADE: unique symbol = Symbol("intray inbox workers");
  * On signals Nest shuts down only after `app.enableShutdownHooks()`.
  *
  * @example
+ * ```ts
  * const pool = new pg.Pool();
  *
  * @Module({
@@ -73,6 +74,7 @@ const MADE: unique symbol = Symbol("intray inbox workers");
  *   providers: [OrdersHandler], // the class with @InboxHandler("orders")
  * })
  * class AppModule {}
+ * ```
  */
 // biome-ignore lint/complexity/noStaticOnlyClass: Nest knows a module by its class.
 export class QueueBoxInboxModule {

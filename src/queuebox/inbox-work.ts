@@ -112,7 +112,7 @@ export class InboxWork implements Work<InboxDelivery> {
           handling.error,
         );
         await this.giveBack([delivery]);
-        return "settled";
+        return "unavailable";
       case "unavailable":
         this.#say(
           "warn",

@@ -48,11 +48,13 @@ describe("the lease of a message in hand", () => {
       const clock = new TestClock();
       const running = latch();
       const watched = new WatchedSource(inbox.source);
-      const { logger, stop } = work(watched, () => running.opened, {
-        clock,
-        leaseMs: LEASE,
-        batchSize: 3,
-      });
+      const started = latch();
+      const handler = () => {
+        started.open();
+        return running.opened;
+      };
+      const { logger, stop } = work(watched, handler, { clock, leaseMs: LEASE, batchSize: 3 });
+      await started.opened;
       let before = await eventually(async () => {
         const ends = await leases(inbox);
         return ends.length === 3 && watched.inUse === 1 && ends;

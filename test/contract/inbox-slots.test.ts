@@ -158,6 +158,7 @@ describe("a worker on a small pool", () => {
       if (inbox.source.max === undefined) return;
       await inbox.insert({ key: "a" });
       const clock = new TestClock();
+      const asking = latch();
       let deliveries = 0;
       const late: string[] = [];
       const { logger, stop } = work(
@@ -166,13 +167,14 @@ describe("a worker on a small pool", () => {
           deliveries += 1;
           await tx.query(EFFECT, ["a"]);
           if (deliveries > 1) return;
+          asking.open();
           const second = await inbox.source.connect();
           late.push("connected");
           await second.release();
         },
         { clock, leaseMs: 60_000 },
       );
-      await eventually(() => deliveries === 1 && clock.timers > 0);
+      await asking.opened;
       // The lease, and the last wait of a handler that does not end when its signal aborts.
       await clock.advance(60_000 + 5000);
       await eventually(() => late.length === 1);

@@ -118,7 +118,9 @@ describe("the handler's transaction", () => {
       await stop();
       expect(await inbox.effects()).toEqual(["b"]);
     });
+  });
 
+  forEachSource({ connections: "many" }, (_name, open) => {
     test("waits for what the handler sent through the driver's own client and did not await; a COMMIT there ends nothing", async () => {
       const inbox = await openInbox(open);
       await inbox.insert({ key: "good" }, { key: "bad" });

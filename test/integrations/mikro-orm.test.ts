@@ -19,11 +19,14 @@ const OrderSchema = new EntitySchema<Order>({
 function shopOf(em: EntityManager): Shop {
   return {
     insert: async (id) => {
+      // Else it finds the order that it knows already, and inserts none.
+      em.clear();
       em.create(OrderSchema, { id });
       await em.flush();
     },
     ids: async () => (await em.findAll(OrderSchema)).map(({ id }) => id),
     raw: (sql) => em.execute(sql),
+    ends: [() => em.commit(), () => em.rollback()],
     nested: (run) => em.transactional((inner) => run(shopOf(inner))),
   };
 }

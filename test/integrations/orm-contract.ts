@@ -1,12 +1,12 @@
 import pg from "pg";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
-import { fromPg } from "../../src/driver/pg.ts";
 import type { ConnectionSource } from "../../src/driver/connection.ts";
+import { fromPg } from "../../src/driver/pg.ts";
 import type { OrmTransaction } from "../../src/integration/transaction-pool.ts";
 import type { InboxTransaction } from "../../src/queuebox/index.ts";
 import { createDatabase, describeOn, type TestDatabase } from "../support/databases.ts";
 import { type OpenedInbox, openInbox } from "../support/inbox.ts";
-import { eventually, work } from "../support/work-inbox.ts";
+import { eventually, latch, work } from "../support/work-inbox.ts";
 
 /** An ORM on a handler's transaction, as the tests use it. */
 export interface Shop {
@@ -17,6 +17,8 @@ export interface Shop {
   raw(sql: string): Promise<unknown>;
   /** The ORM's own transaction within the handler's. */
   nested(run: (shop: Shop) => Promise<void>): Promise<unknown>;
+  /** The ORM's own ways to end the transaction that it is in, where it has some. */
+  readonly ends?: readonly (() => Promise<unknown>)[];
 }
 
 /** An ORM of a service: made once, on a database whose `orders` are there. */
@@ -80,7 +82,8 @@ export function describeOrm(
       });
       await eventually(async () => (await inbox.count("processed")) + (await inbox.count("dead")));
       await stop();
-      expect(logger.lines.filter(({ level }) => level === "error")).toEqual([]);
+      const errors = logger.lines.filter(({ level }) => level === "error");
+      expect(errors.filter(({ fields }) => fields.event !== "dead")).toEqual([]);
       return inbox.row("a");
     }
 
@@ -89,7 +92,11 @@ export function describeOrm(
       const row = await handle(async (shop, tx) => {
         await shop.insert("1");
         const { rows } = await tx.query<{ id: string }>("SELECT id FROM orders");
-        seen.push(rows.map(({ id }) => id), await shop.ids(), await ids());
+        seen.push(
+          rows.map(({ id }) => id),
+          await shop.ids(),
+          await ids(),
+        );
       });
       expect(row).toMatchObject({ state: "processed" });
       expect(seen).toEqual([["1"], ["1"], []]);
@@ -147,6 +154,7 @@ export function describeOrm(
         for (const end of ["COMMIT", "ROLLBACK", "SELECT 1; COMMIT"]) {
           await expect(shop.raw(end)).rejects.toThrow();
         }
+        for (const end of shop.ends ?? []) await expect(end()).rejects.toThrow(/refused here/);
         expect(await ids()).toEqual([]);
         await shop.insert("2");
       });
@@ -161,7 +169,9 @@ export function describeOrm(
         Object.assign(leaked, { shop, tx });
       });
       await expect(leaked.shop?.insert("2")).rejects.toThrow();
-      await expect(leaked.shop?.nested(async (inner) => void (await inner.insert("3")))).rejects.toThrow();
+      await expect(
+        leaked.shop?.nested(async (inner) => void (await inner.insert("3"))),
+      ).rejects.toThrow();
       expect(() => leaked.tx && orm.on(leaked.tx)).toThrow(/the handler has ended/);
       expect(await ids()).toEqual(["1"]);
     });
@@ -170,30 +180,26 @@ export function describeOrm(
       "nested transactions that overlap fail the message, and never commit by half",
       async () => {
         const row = await handle(async (shop) => {
-          let first: () => void = () => {};
-          const firstWrote = new Promise<void>((resolve) => {
-            first = resolve;
+          const firstWrote = latch();
+          const secondWrote = latch();
+          const first = shop.nested(async (inner) => {
+            await inner.insert("1");
+            firstWrote.open();
+            await secondWrote.opened;
           });
-          let second: () => void = () => {};
-          const secondWrote = new Promise<void>((resolve) => {
-            second = resolve;
+          await firstWrote.opened;
+          const second = shop.nested(async (inner) => {
+            await inner.insert("2");
+            secondWrote.open();
+            await first.catch(() => undefined);
           });
-          await Promise.all([
-            shop.nested(async (inner) => {
-              await inner.insert("1");
-              first();
-              await secondWrote;
-            }),
-            firstWrote.then(() =>
-              shop.nested(async (inner) => {
-                await inner.insert("2");
-                second();
-              }),
-            ),
-          ]).finally(() => second());
+          await Promise.all([first, second]);
         });
-        // One that ended within the other is a nested one like any other.
-        expect(await ids()).toEqual(row.state === "processed" ? ["1", "2"] : []);
+        expect(row).toMatchObject({
+          state: "dead",
+          lastError: expect.stringContaining("two nested transactions of one handler overlapped"),
+        });
+        expect(await ids()).toEqual([]);
       },
     );
 

@@ -14,6 +14,10 @@ const Order = new EntitySchema<{ id: string; total?: number | null }>({
 function shopOf(manager: EntityManager): Shop {
   return {
     insert: (id) => manager.insert(Order, { id }),
+    ends: [
+      async () => manager.queryRunner?.commitTransaction(),
+      async () => manager.queryRunner?.rollbackTransaction(),
+    ],
     ids: async () => (await manager.getRepository(Order).find()).map(({ id }) => id),
     raw: (sql) => manager.query(sql),
     nested: (run) => manager.transaction((inner) => run(shopOf(inner))),

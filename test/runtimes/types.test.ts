@@ -41,12 +41,20 @@ describe("the packed types compile where no driver is installed", () => {
   test.each([
     ["TypeScript 6", "typescript"],
     ["TypeScript 7", "typescript7"],
-  ])("%s", async (_name, compiler) => {
-    const tsc = join(modules, compiler, "bin", "tsc");
-    const problems = await promisify(execFile)(process.execPath, [tsc, "-p", project.folder]).then(
-      () => "",
-      (error: { stdout?: string }) => error.stdout ?? String(error),
-    );
-    expect(problems).toBe("");
-  });
+  ])(
+    "%s",
+    async (_name, compiler) => {
+      const tsc = join(modules, compiler, "bin", "tsc");
+      const problems = await promisify(execFile)(process.execPath, [
+        tsc,
+        "-p",
+        project.folder,
+      ]).then(
+        () => "",
+        (error: { stdout?: string }) => error.stdout ?? String(error),
+      );
+      expect(problems).toBe("");
+    },
+    180_000,
+  );
 });

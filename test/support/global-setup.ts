@@ -66,7 +66,8 @@ function findPostgres(run: string): Promise<StartedServer> {
 
 async function findPglite(): Promise<Server> {
   try {
-    await import("@electric-sql/pglite");
+    const { savePglite } = await import("./pglite.ts");
+    await savePglite();
     return { url: "memory://" };
   } catch (error) {
     return { missing: String(error) };

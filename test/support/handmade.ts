@@ -18,7 +18,16 @@ export class HandmadeSource implements ConnectionSource {
 
   async connect(): Promise<Connection> {
     const [idle] = this.#idle;
-    if (idle === undefined) return this.#hand(await this.#make());
+    // Counted before it is there: a close waits for it.
+    this.#out++;
+    if (idle === undefined) {
+      try {
+        return this.#hand(await this.#make());
+      } catch (error) {
+        this.#out--;
+        throw error;
+      }
+    }
     this.#idle.delete(idle);
     return this.#hand(idle);
   }
@@ -44,7 +53,6 @@ export class HandmadeSource implements ConnectionSource {
 
   #hand(client: pg.Client): Connection {
     let inTransaction = false;
-    this.#out++;
     const query: Connection["query"] = async (text, params = []) => {
       const { rows, rowCount } = await client.query(text, [...params]);
       return { rows, rowCount: rowCount ?? 0 };

@@ -1,4 +1,5 @@
 /** Rows for the inbox in bulk, made by the server. */
+import { randomUUID } from "node:crypto";
 import type { ExplainSession } from "./explain.ts";
 
 export interface InboxRows {
@@ -28,7 +29,7 @@ export async function addRows(session: ExplainSession, rows: InboxRows): Promise
   await session.query(`INSERT INTO ${rows.table ?? "inbox"}
   (source, idempotency_key, aggregate_id, event_type, payload, state, created_at, scheduled_at,
    consumption, claim_token, claimed_at, lease_expires_at, processed_at)
-SELECT '${source}', gen_random_uuid(), ${aggregate}, 'made', '{"total": 12.5, "lines": ["a", "b"]}', '${state}',
+SELECT '${source}', '${randomUUID()}-' || n, ${aggregate}, 'made', '{"total": 12.5, "lines": ["a", "b"]}', '${state}',
   moment, moment, 'pull',
   ${held ? "gen_random_uuid()" : "NULL"}, ${held ? "moment" : "NULL"}, ${lease},
   ${state === "processed" ? "moment" : "NULL"}

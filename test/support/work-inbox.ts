@@ -5,6 +5,9 @@ import { LineLogger } from "./inbox.ts";
 import { TestClock } from "./test-clock.ts";
 import { type UntilOptions, until } from "./until.ts";
 
+/** How long a worker may take to end when its test has, with the clock running fast. */
+const CLEARED_MS = 10_000;
+
 /** A worker at work. */
 export interface Work {
   readonly logger: LineLogger;
@@ -40,7 +43,10 @@ export function work(
     const isOver = settled.then(() => true);
     const { clock } = options;
     if (!(clock instanceof TestClock)) return void (await settled);
-    while (!(await Promise.race([isOver, clock.advance(1000).then(() => false)])));
+    const deadline = performance.now() + CLEARED_MS;
+    while (!(await Promise.race([isOver, clock.advance(1000).then(() => false)]))) {
+      if (performance.now() > deadline) throw new Error("the worker did not end after the test");
+    }
   });
   return {
     logger,
@@ -83,6 +89,7 @@ export class WatchedSource implements ConnectionSource {
   readonly #inner: ConnectionSource;
   /** Checkouts that were asked for, answered or not. */
   connects = 0;
+  /** Connections that are checked out or on their way. */
   inUse = 0;
   mostInUse = 0;
   /** While there is one, checkouts fail with it. */
@@ -107,9 +114,12 @@ export class WatchedSource implements ConnectionSource {
       }
       throw failure;
     }
-    const connection = await this.#inner.connect(signal);
     this.inUse += 1;
     this.mostInUse = Math.max(this.mostInUse, this.inUse);
+    const connection = await this.#inner.connect(signal).catch((error: unknown) => {
+      this.inUse -= 1;
+      throw error;
+    });
     const { guardClient, pipeline } = connection;
     return {
       query: (text, params) => connection.query(text, params),

@@ -18,8 +18,8 @@
  * goes on behind them, so that claims which overlap do not come back empty.
  *
  * Measured, buffers of the claim and the walk together, ten rows claimed, one aggregate of 10,000
- * (1,000) rows in work at the head: by aggregate 326 (326), in order 628 (333). A claim without a hot
- * aggregate: 239.
+ * (100,000) rows in work at the head: by aggregate 326 (359), in order 628 (3,763). A claim of ten
+ * from as many rows without a hot aggregate: 239 (270).
  */
 import type { InboxSchema } from "../inbox-schema.ts";
 import type { InboxStatement } from "../inbox-statement.ts";

@@ -65,6 +65,7 @@ export class WorkerProcess extends Program<WorkerSays> {
   static async start(settings: WorkerSettings): Promise<WorkerProcess> {
     const worker = new WorkerProcess(await program("worker"), settings);
     await until(() => worker.says("ready").length > 0 || !worker.isRunning);
+    if (!worker.isRunning) await worker.ended();
     return worker;
   }
 

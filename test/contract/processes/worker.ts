@@ -39,11 +39,12 @@ async function handle(
   const { wait, heedsSignal, writes } = settings.handler;
   const key = message.idempotencyKey;
   const from = process.hrtime.bigint();
-  if (wait === "hold") tell({ say: "started", key, attempt: message.attempt });
+  const go = wait === "hold" ? told(key) : undefined;
+  if (go !== undefined) tell({ say: "started", key, attempt: message.attempt });
   try {
     if (writes) await tx.query(EFFECT, [key]);
-    if (wait === "hold") await told(key);
-    else if (wait !== "none")
+    if (go !== undefined) await go;
+    else if (typeof wait === "object")
       await pause(wait.randomMs * Math.random(), heedsSignal ? signal : undefined);
   } finally {
     const to = process.hrtime.bigint();

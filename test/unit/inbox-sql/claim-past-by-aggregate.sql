@@ -36,7 +36,8 @@ WITH RECURSIVE walk AS (
 ), alone AS MATERIALIZED (
   SELECT i."scheduled_at" AS scheduled_at, i."created_at" AS created_at, i."id" AS id
   FROM "inbox" AS i
-  WHERE i."source" = $1::text AND i."aggregate_id" IS NULL AND i."consumption" = 'pull' AND i."state" = 'pending' AND i."scheduled_at" <= statement_timestamp()
+  WHERE i."source" = $1::text AND i."aggregate_id" IS NULL AND i."scheduled_at" <= statement_timestamp()
+    AND i."consumption" = 'pull' AND i."state" = ANY ('{pending,pending}')
   ORDER BY i."aggregate_id", i."scheduled_at", i."created_at", i."id"
   LIMIT 20
 ), expired AS MATERIALIZED (
@@ -63,8 +64,6 @@ WITH RECURSIVE walk AS (
     AND NOT EXISTS (
       SELECT 1
       FROM (
-        -- Not equal to it: where there are no statistics, the planner takes that for a handful
-        -- of rows, and reads the whole aggregate through (aggregate_id, state) to sort it.
         SELECT i."aggregate_id" AS aggregate_id, i."scheduled_at" AS scheduled_at, i."created_at" AS created_at, i."id" AS id
     FROM "inbox" AS i
     WHERE i."source" = $1::text AND i."consumption" = 'pull' AND i."state" = 'pending' AND i."aggregate_id" >= x.aggregate_id
