@@ -25,6 +25,7 @@ export default defineConfig({
       },
       { test: { name: "examples", include: ["test/examples/**/*.test.ts"], ...database } },
       { test: { name: "runtimes", include: ["test/runtimes/**/*.test.ts"], ...database } },
+      "test/integrations/vitest.config.ts",
     ],
   },
 });

@@ -52,7 +52,11 @@ export class PostgresJsSession {
     wire.queue.remove(wire);
     wire.queue = PARKED;
     wire.reserved = Object.assign(() => this.#sendNext(), { release: true });
-    wire.onclose = this.#tellLost;
+    endOnceGone(wire);
+    wire.onclose = (error) => {
+      gone.set(wire, Promise.resolve());
+      this.#tellLost(error);
+    };
   }
 
   /** Why the connection is gone, if it is. */
@@ -114,8 +118,10 @@ export class PostgresJsSession {
     const closed = new Promise<void>((resolve) => {
       this.#wire.onclose = () => resolve();
     });
+    const isGone = orTimeout(closed, GOODBYE_MS);
+    gone.set(this.#wire, isGone);
     this.#wire.terminate();
-    await orTimeout(closed, GOODBYE_MS);
+    await isGone;
   }
 
   #send(query: PostgresJsQuery): void {
@@ -176,6 +182,25 @@ function isAboutEarlier(error: unknown): boolean {
 /** Errors of the socket, and the library's own about it, have this; the server's and others do not. */
 function isAboutConnection(error: unknown): error is Error {
   return error instanceof Error && "errno" in error;
+}
+
+/** When a connection that we lost or closed is closed; nothing for one that has been opened since. */
+const gone = new WeakMap<PostgresJsWire, Promise<void>>();
+const mended = new WeakSet<PostgresJsWire>();
+
+/**
+ * The library's `end()` waits for the answer to a query that went down with its connection, so for
+ * ever (3.4.9): here a connection that is gone has ended.
+ */
+function endOnceGone(wire: PostgresJsWire): void {
+  const { connect, end } = wire;
+  if (mended.has(wire) || connect === undefined || end === undefined) return;
+  mended.add(wire);
+  wire.connect = (query) => {
+    gone.delete(wire);
+    connect(query);
+  };
+  wire.end = () => gone.get(wire) ?? end();
 }
 
 /** The list of connections that are held; the pool never looks into it. */

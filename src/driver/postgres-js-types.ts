@@ -58,6 +58,10 @@ export interface PostgresJsWire {
   /** False when nothing may be sent before the answer. */
   execute(query: PostgresJsQuery): unknown;
   terminate(): void;
+  /** Opens it for a query. */
+  connect?: (query: unknown) => void;
+  /** Resolves when all was answered and it is closed. */
+  end?: () => Promise<unknown>;
   /** Called when all was answered, instead of what gives the connection to others. */
   reserved: (() => void) | null | undefined;
   /** Called once when the connection is gone. */

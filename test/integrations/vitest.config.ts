@@ -12,7 +12,7 @@ export default defineConfig({
     include: ["*.test.ts"],
     globalSetup: ["install.ts", "../support/global-setup.ts"],
     maxWorkers: 2,
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    testTimeout: 60_000,
+    hookTimeout: 120_000,
   },
 });
