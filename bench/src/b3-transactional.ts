@@ -3,7 +3,7 @@
  * loop with the contract's statements. `--quick` for a minute's worth.
  */
 import pg from "pg";
-import { fromPg } from "../../src/driver/pg.ts";
+import { fromPg } from "../../dist/pg.mjs";
 import { fillInbox, loopContender, workerContender } from "./support/inbox-contenders.ts";
 import { type PairedResult, pairedRounds } from "./support/paired-rounds.ts";
 import { withBenchDatabase } from "./support/server.ts";
@@ -23,7 +23,9 @@ await withBenchDatabase(async ({ url, version }) => {
       const worker = workerContender("intray", fromPg(pool), settings);
       const result = await pairedRounds([worker, loopContender(pool, settings)], rows, rounds);
       results[concurrency] = result;
-      const rates = Object.entries(result.rates).map(([name, rate]) => `${name} ${rate.toFixed(0)}/s`);
+      const rates = Object.entries(result.rates).map(
+        ([name, rate]) => `${name} ${rate.toFixed(0)}/s`,
+      );
       console.log(
         `  ${String(concurrency).padStart(2)} at once: ${result.ratio.toFixed(2)} of the loop ` +
           `(${result.low.toFixed(2)} to ${result.high.toFixed(2)})${result.isDifferent ? "" : ", no difference"}; ${rates.join(", ")}`,

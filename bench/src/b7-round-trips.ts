@@ -5,9 +5,9 @@
  */
 import pg from "pg";
 import postgres from "postgres";
-import { fromPg } from "../../src/driver/pg.ts";
-import { fromPostgresJs } from "../../src/driver/postgres-js.ts";
-import type { InboxConnectionSource } from "../../src/queuebox/index.ts";
+import { fromPg } from "../../dist/pg.mjs";
+import { fromPostgresJs } from "../../dist/postgres.mjs";
+import type { InboxConnectionSource } from "../../dist/queuebox.mjs";
 import { DelayingProxy } from "./support/delaying-proxy.ts";
 import { handmadeSource } from "./support/handmade-source.ts";
 import { fillInbox, loopContender, workerContender } from "./support/inbox-contenders.ts";
@@ -17,7 +17,9 @@ const DELAY_MS = 10;
 const ROWS = process.argv.includes("--quick") ? 40 : 100;
 
 await withBenchDatabase(async ({ url, version }) => {
-  console.log(`B7: ${ROWS} messages, one insert each, one at a time, ${DELAY_MS} ms each way; ${version}`);
+  console.log(
+    `B7: ${ROWS} messages, one insert each, one at a time, ${DELAY_MS} ms each way; ${version}`,
+  );
   const direct = new pg.Pool({ connectionString: url, max: 2 });
   const target = new URL(url);
   const proxy = new DelayingProxy(
@@ -40,7 +42,9 @@ await withBenchDatabase(async ({ url, version }) => {
     const ms = (performance.now() - startedAt) / ROWS;
     const roundTrips = (proxy.roundTrips - before) / ROWS;
     results[name] = { roundTrips, ms };
-    console.log(`  ${name.padEnd(18)} ${roundTrips.toFixed(2)} round trips a message, claims included; ${ms.toFixed(1)} ms`);
+    console.log(
+      `  ${name.padEnd(18)} ${roundTrips.toFixed(2)} round trips a message, claims included; ${ms.toFixed(1)} ms`,
+    );
   };
   const prepare = async () => {};
   const contenders = (rows: number): Record<string, () => Promise<void>> => {

@@ -3,7 +3,7 @@ import { commitRefused } from "./commit-error.ts";
 import type { Connection, GuardedClient, QueryResult, Step } from "./connection.ts";
 import { flushGroups } from "./flush-groups.ts";
 import { guardPgClient } from "./guarded-pg-client.ts";
-import { flush } from "./pg-flush.ts";
+import { type FlushStatement, flush } from "./pg-flush.ts";
 import { PgStatementNames } from "./pg-statement-names.ts";
 import {
   hasMethods,
@@ -118,11 +118,8 @@ async function runFlushes(
   }
   const results: QueryResult[] = [];
   for (const group of flushGroups(steps)) {
-    const answers = await flush(
-      client,
-      group.map((step) => ({ ...statementOf(step), ...(!prepares && { prepare: false }) })),
-      names,
-    );
+    const statements = group.map((step) => statementOf(step, prepares));
+    const answers = await flush(client, statements, names);
     for (const [index, step] of group.entries()) {
       const answer = answers[index];
       if (step.kind === "commit") checkCommit(answer);
@@ -132,22 +129,25 @@ async function runFlushes(
   return results;
 }
 
-function statementOf(step: Step): {
-  readonly text: string;
-  readonly params?: readonly unknown[];
-  readonly prepare?: boolean;
-} {
+function statementOf(step: Step, prepares: boolean): FlushStatement {
   switch (step.kind) {
     case "query":
-      return step;
+      return {
+        text: step.text,
+        params: step.params,
+        prepare: prepares && step.prepare === true,
+      };
     case "begin":
-      return { text: step.text };
+      return { text: step.text, isControl: true };
     case "commit":
-      return { text: "COMMIT" };
+      return COMMIT;
     case "rollback":
-      return { text: "ROLLBACK" };
+      return ROLLBACK;
   }
 }
+
+const COMMIT: FlushStatement = { text: "COMMIT", isControl: true };
+const ROLLBACK: FlushStatement = { text: "ROLLBACK", isControl: true };
 
 /** A transaction that somebody forgot never goes back to the pool, where the client can tell. */
 function leftInTransaction(client: PgClientLike): Error | undefined {

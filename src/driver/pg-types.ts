@@ -73,7 +73,7 @@ export type PgCallback = (error: Error | null | undefined, result?: PgResultLike
 export interface PgQueryConfig {
   readonly text: string;
   readonly values?: unknown[];
-  readonly name?: string;
+  readonly name?: string | undefined;
   readonly types?: { getTypeParser(oid: number, format?: string): unknown };
 }
 
@@ -114,7 +114,7 @@ export interface PgWireClient extends PgClientLike {
 }
 
 export type PgQueryClass = new (
-  config: PgQueryConfig,
+  config: PgQueryConfig | string,
   values: undefined,
   callback: PgCallback,
 ) => PgQueryLike;

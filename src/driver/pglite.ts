@@ -1,8 +1,15 @@
 import { asError, TransactionError } from "../errors.ts";
 import { quoteChannel } from "./channel.ts";
 import { commitRefused } from "./commit-error.ts";
-import type { Connection, ConnectionSource, Listener, QueryResult } from "./connection.ts";
+import type {
+  Connection,
+  ConnectionSource,
+  GuardedClient,
+  Listener,
+  QueryResult,
+} from "./connection.ts";
 import { FifoLock } from "./fifo-lock.ts";
+import { guardPglite } from "./guarded-pglite.ts";
 import { hasMethods } from "./pg-types.ts";
 import { textParameter } from "./text-parameter.ts";
 
@@ -115,6 +122,10 @@ class PgliteConnection implements Connection {
   /** The transaction while one is open, else the database. */
   get client(): PgliteQueryLike {
     return this.#open?.tx ?? this.#db;
+  }
+
+  guardClient(open: () => Promise<void>): GuardedClient {
+    return guardPglite(() => this.#opened("a query").tx, open);
   }
 
   async query<Row = Record<string, unknown>>(

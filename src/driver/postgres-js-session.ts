@@ -36,6 +36,7 @@ export class PostgresJsSession {
   #lost: Error | undefined;
   #tellLost = (_error: Error): void => {};
   readonly #whenLost: Promise<never>;
+  readonly #closed: Promise<void>;
 
   constructor(sql: PostgresJsRunner, wire: PostgresJsWire) {
     this.#sql = sql;
@@ -52,11 +53,14 @@ export class PostgresJsSession {
     wire.queue.remove(wire);
     wire.queue = PARKED;
     wire.reserved = Object.assign(() => this.#sendNext(), { release: true });
-    endOnceGone(wire);
-    wire.onclose = (error) => {
-      gone.set(wire, Promise.resolve());
-      this.#tellLost(error);
-    };
+    endOnceClosed(wire);
+    this.#closed = new Promise((resolve) => {
+      wire.onclose = (error) => {
+        resolve();
+        this.#tellLost(error);
+      };
+    });
+    closings.set(wire, this.#closed);
   }
 
   /** Why the connection is gone, if it is. */
@@ -100,6 +104,7 @@ export class PostgresJsSession {
   release(): void {
     if (this.#lost !== undefined) return;
     this.#lost = new IntrayError("RELEASED", "the connection was given back");
+    closings.delete(this.#wire);
     this.#wire.onclose = null;
     this.#wire.reserved = null;
     // The pool takes a connection back at the answer to a query.
@@ -115,13 +120,10 @@ export class PostgresJsSession {
   async destroy(reason: Error): Promise<void> {
     if (this.#lost !== undefined) return;
     this.#tellLost(reason);
-    const closed = new Promise<void>((resolve) => {
-      this.#wire.onclose = () => resolve();
-    });
-    const isGone = orTimeout(closed, GOODBYE_MS);
-    gone.set(this.#wire, isGone);
+    const isClosed = orTimeout(this.#closed, GOODBYE_MS);
+    closings.set(this.#wire, isClosed);
     this.#wire.terminate();
-    await isGone;
+    await isClosed;
   }
 
   #send(query: PostgresJsQuery): void {
@@ -184,23 +186,26 @@ function isAboutConnection(error: unknown): error is Error {
   return error instanceof Error && "errno" in error;
 }
 
-/** When a connection that we lost or closed is closed; nothing for one that has been opened since. */
-const gone = new WeakMap<PostgresJsWire, Promise<void>>();
+/** When a connection that is held, or was when it closed, is closed. */
+const closings = new WeakMap<PostgresJsWire, Promise<void>>();
 const mended = new WeakSet<PostgresJsWire>();
 
 /**
  * The library's `end()` waits for the answer to a query that went down with its connection, so for
- * ever (3.4.9): here a connection that is gone has ended.
+ * ever (3.4.9): here a connection that has closed has ended.
  */
-function endOnceGone(wire: PostgresJsWire): void {
+function endOnceClosed(wire: PostgresJsWire): void {
   const { connect, end } = wire;
   if (mended.has(wire) || connect === undefined || end === undefined) return;
   mended.add(wire);
   wire.connect = (query) => {
-    gone.delete(wire);
+    closings.delete(wire);
     connect(query);
   };
-  wire.end = () => gone.get(wire) ?? end();
+  wire.end = () => {
+    const closing = closings.get(wire);
+    return closing === undefined ? end() : Promise.race([end(), closing]);
+  };
 }
 
 /** The list of connections that are held; the pool never looks into it. */

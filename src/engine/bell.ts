@@ -1,4 +1,4 @@
-import { type Clock, pause } from "../clock.ts";
+import type { Clock } from "../clock.ts";
 
 /**
  * A wake-up. However often it rings before somebody waits, one wait ends: fifty notifications for
@@ -7,7 +7,7 @@ import { type Clock, pause } from "../clock.ts";
 export class Bell {
   readonly #clock: Clock;
   #rung = false;
-  #waiting: AbortController | undefined;
+  #end: (() => void) | undefined;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -15,7 +15,7 @@ export class Bell {
 
   ring(): void {
     this.#rung = true;
-    this.#waiting?.abort();
+    this.#end?.();
   }
 
   /** Forgets earlier rings: what they announced is about to be looked at. */
@@ -25,14 +25,20 @@ export class Bell {
 
   /** Resolves at the next ring (at once if it rang already), or after `delayMs` where one is given. */
   async wait(delayMs?: number): Promise<void> {
-    if (!this.#rung) {
-      const waiting = new AbortController();
-      this.#waiting = waiting;
-      if (delayMs === undefined) await aborted(waiting.signal);
-      else await pause(this.#clock, delayMs, waiting.signal);
-      this.#waiting = undefined;
-    }
+    if (!this.#rung) await this.#nextRing(delayMs);
     this.#rung = false;
+  }
+
+  #nextRing(delayMs: number | undefined): Promise<void> {
+    return new Promise((resolve) => {
+      const end = () => {
+        timer?.cancel();
+        this.#end = undefined;
+        resolve();
+      };
+      const timer = delayMs === undefined ? undefined : this.#clock.setTimer(end, delayMs);
+      this.#end = end;
+    });
   }
 }
 

@@ -18,32 +18,42 @@ export class HandlerTransaction {
   readonly #connection: Connection;
   readonly #begin: Step;
   readonly #placeholder: (position: number) => string;
+  readonly #prepare: boolean;
   #isOpen = false;
-  /** Why no more queries are taken. */
-  #ended: Error | undefined;
+  /** No more queries are taken. */
+  #isOver = false;
   /** Why those that were taken and not sent are refused too. */
   #cut: Error | undefined;
   #last: Promise<unknown> = Promise.resolve();
   #firstFailure: unknown;
   #guarded: GuardedClient | undefined;
 
-  constructor(connection: Connection, begin: Step, placeholder: (position: number) => string) {
+  /** `prepare`: the handler's statements come again and again, and are worth preparing. */
+  constructor(
+    connection: Connection,
+    {
+      begin,
+      placeholder,
+      prepare,
+    }: {
+      readonly begin: Step;
+      readonly placeholder: (position: number) => string;
+      readonly prepare: boolean;
+    },
+  ) {
     this.#connection = connection;
     this.#begin = begin;
     this.#placeholder = placeholder;
+    this.#prepare = prepare;
   }
 
-  /** What the handler gets. A frozen object of its own, so that nothing else is within reach. */
+  /** What the handler gets. An object of its own, so that nothing else is within reach. */
   get facade(): HandlerFacade {
-    const transaction = this;
-    const query: HandlerFacade["query"] = (text, params) => this.#query(text, params);
-    return Object.freeze({
-      query,
-      sql: templateQuery(query, this.#placeholder),
-      get client() {
-        return transaction.#client();
-      },
-    });
+    return new Facade(
+      (text, params) => this.#query(text, params),
+      () => this.#client(),
+      this.#placeholder,
+    );
   }
 
   /**
@@ -75,16 +85,16 @@ export class HandlerTransaction {
     if (client !== undefined && guardClient === undefined) await this.#open();
   }
 
-  /** The handler is over: new queries are refused with the reason; what it sent before still runs. */
-  end(reason: Error): void {
-    this.#ended ??= reason;
-    this.#guarded?.close(this.#ended);
+  /** The handler is over: new queries are refused; what it sent before still runs. */
+  end(): void {
+    this.#isOver = true;
+    this.#guarded?.close(handlerIsOver());
   }
 
   /** The handler has lost its right to the row: nothing runs any more. */
   cut(reason: Error): void {
     this.#cut ??= reason;
-    this.end(reason);
+    this.#guarded?.close(reason);
   }
 
   /** Resolves when no query of the handler is under way. */
@@ -108,18 +118,23 @@ export class HandlerTransaction {
         ),
       );
     }
-    if (this.#ended !== undefined) return refused(this.#ended);
+    const refusal = this.#refusal();
+    if (refusal !== undefined) return refused(refusal);
     return this.#enqueue(() => this.#run<Row>(text, params));
+  }
+
+  #refusal(): Error | undefined {
+    return this.#cut ?? (this.#isOver ? handlerIsOver() : undefined);
   }
 
   async #run<Row>(text: string, params: readonly unknown[]): Promise<QueryResult<Row>> {
     if (this.#cut !== undefined) throw this.#cut;
-    if (this.#isOpen) return this.#connection.query<Row>(text, params);
+    if (this.#isOpen && !this.#prepare) return this.#connection.query<Row>(text, params);
     const results = await runSteps<Row>(this.#connection, [
       ...this.openingSteps(),
-      { kind: "query", text, params },
+      { kind: "query", text, params, prepare: this.#prepare },
     ]);
-    const result = results[1];
+    const result = results.at(-1);
     if (result === undefined) throw new TransactionError("the connection answered too few results");
     return result;
   }
@@ -139,11 +154,16 @@ export class HandlerTransaction {
   }
 
   #client(): unknown {
-    if (this.#ended !== undefined) throw this.#ended;
+    const refusal = this.#refusal();
+    if (refusal !== undefined) throw refusal;
     if (this.#connection.guardClient === undefined) return this.#connection.client;
     this.#guarded ??= this.#connection.guardClient(() => this.#enqueue(() => this.#open()));
     return this.#guarded.client;
   }
+}
+
+function handlerIsOver(): TransactionError {
+  return new TransactionError("the handler has ended: its transaction takes no more queries");
 }
 
 /** A rejection that ends no process when a handler does not await it. */
@@ -168,12 +188,27 @@ export interface HandlerFacade {
   readonly client: unknown;
 }
 
-function templateQuery(
-  query: HandlerFacade["query"],
-  placeholder: (position: number) => string,
-): TemplateQuery {
-  return (strings, ...values) => {
-    const text = strings.reduce((sql, part, index) => `${sql}${placeholder(index)}${part}`);
-    return query(text, values);
-  };
+class Facade implements HandlerFacade {
+  // Own properties and arrow functions: handlers take them apart, `const { query } = tx`.
+  readonly query: HandlerFacade["query"];
+  readonly sql: TemplateQuery;
+  readonly #client: () => unknown;
+
+  constructor(
+    query: HandlerFacade["query"],
+    client: () => unknown,
+    placeholder: (position: number) => string,
+  ) {
+    this.query = query;
+    this.sql = (strings, ...values) => {
+      const text = strings.reduce((sql, part, index) => `${sql}${placeholder(index)}${part}`);
+      return query(text, values);
+    };
+    this.#client = client;
+    Object.freeze(this);
+  }
+
+  get client(): unknown {
+    return this.#client();
+  }
 }

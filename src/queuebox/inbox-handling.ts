@@ -78,7 +78,8 @@ class HandlingAttempt {
     this.#connection = connection;
     this.#patience = patience;
     const { begin, placeholder } = context.dialect;
-    this.#transaction = new HandlerTransaction(connection, begin, placeholder);
+    const prepare = context.options.prepareStatements;
+    this.#transaction = new HandlerTransaction(connection, { begin, placeholder, prepare });
   }
 
   async run(message: InboxMessage, handler: InboxHandler): Promise<Handling> {
@@ -115,9 +116,7 @@ class HandlingAttempt {
     } catch (thrown) {
       failure = { thrown };
     }
-    this.#transaction.end(
-      new TransactionError("the handler has ended: its transaction takes no more queries"),
-    );
+    this.#transaction.end();
     await this.#transaction.settled();
     return failure;
   }

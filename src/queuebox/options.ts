@@ -59,6 +59,12 @@ export interface InboxOptions<Payload extends PayloadOption = PayloadOption> {
    * Default "json".
    */
   readonly payload?: Payload;
+  /**
+   * Prepares what handlers send through `tx.query` and `tx.sql` once on each connection, by name, where
+   * the source can. Saves parsing and planning; after a change of a table that such a statement reads,
+   * the first message on each connection may fail once. Default false.
+   */
+  readonly prepareStatements?: boolean;
   /** Timers and monotonic time. Default the host's. */
   readonly clock?: Clock;
 }
@@ -82,6 +88,7 @@ export interface ResolvedInboxOptions {
   readonly chargeExpired: boolean;
   readonly listenNotify: boolean;
   readonly payload: PayloadOption;
+  readonly prepareStatements: boolean;
   readonly clock: Clock;
 }
 
@@ -100,6 +107,7 @@ const KNOWN: readonly (keyof InboxOptions)[] = [
   "chargeExpired",
   "listenNotify",
   "payload",
+  "prepareStatements",
   "clock",
 ];
 
@@ -138,6 +146,7 @@ export function resolveOptions(options: InboxOptions): ResolvedInboxOptions {
     chargeExpired: checkBoolean("chargeExpired", given.chargeExpired ?? false),
     listenNotify: checkBoolean("listenNotify", given.listenNotify ?? false),
     payload: checkPayload(given.payload),
+    prepareStatements: checkBoolean("prepareStatements", given.prepareStatements ?? false),
     clock: checkClock(given.clock ?? systemClock),
   };
 }

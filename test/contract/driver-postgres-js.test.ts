@@ -51,6 +51,31 @@ describeOn("postgres", "fromPostgresJs", () => {
       }
     });
 
+    test(`${mode}: the sql ends after connections were destroyed, unused or with a query under way`, async () => {
+      const sql = sqlOf({ fetch_types: fetchTypes, max: 2 });
+      const source = fromPostgresJs(sql);
+      const [unused, busy] = await Promise.all([source.connect(), source.connect()]);
+      const answer = busy.query("SELECT pg_sleep(60)");
+      const refused = expect(answer).rejects.toThrow();
+      await Promise.all([
+        unused.release(new Error("in doubt")),
+        busy.release(new Error("in doubt")),
+      ]);
+      await refused;
+      await sql.end();
+    });
+
+    test(`${mode}: the sql ends after a session died with a query under way`, async () => {
+      const sql = sqlOf({ fetch_types: fetchTypes });
+      const connection = await fromPostgresJs(sql).connect();
+      const pid = await pidOf(connection);
+      const refused = expect(connection.query("SELECT pg_sleep(60)")).rejects.toThrow();
+      await terminate(pid);
+      await refused;
+      await connection.release(new Error("in doubt"));
+      await sql.end();
+    });
+
     test(`${mode}: T13 a session that dies while it is held rejects all, and callers that wait are served`, async () => {
       const source = fromPostgresJs(sqlOf({ fetch_types: fetchTypes }));
       for (let i = 0; i < 3; i++) {

@@ -107,7 +107,10 @@ describe("a message that fails", () => {
         },
         { clock: new TestClock() },
       );
-      await eventually(() => logger.of("retried").length >= keys.length);
+      await eventually(async () => {
+        const rows = await inbox.rows();
+        return rows.every(({ attempt, state }) => attempt > 0 && state === "pending");
+      });
       await stop();
       const errors = Object.fromEntries(
         (await inbox.rows()).map(({ key, lastError }) => [key, lastError]),

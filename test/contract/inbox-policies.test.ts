@@ -70,18 +70,17 @@ describe("the retry policy of a worker", () => {
           retryPolicy: ({ idempotencyKey }) => answers[idempotencyKey]?.() as InboxFailureAction,
         },
       );
-      await eventually(() => logger.of("retried").length >= keys.length);
+      await eventually(
+        () => new Set(logger.of("retried").map(({ fields }) => fields["id"])).size === keys.length,
+      );
       await eventually(() => logger.of("dead").length === 1);
       await stop();
-      expect(logger.of("policy_failed")).toHaveLength(keys.length + 1);
+      const rows = await inbox.rows();
+      const failed = new Set(logger.of("policy_failed").map(({ fields }) => fields["id"]));
+      expect(failed).toEqual(new Set(rows.map(({ id }) => id)));
       expect(logger.of("policy_failed").every(({ level }) => level === "error")).toBe(true);
-      for (const key of keys) {
-        expect(await inbox.row(key)).toMatchObject({
-          state: "pending",
-          attempt: 1,
-          lastError: "Error: no stock",
-        });
-      }
+      expect(rows.filter(({ lastError }) => lastError !== "Error: no stock")).toEqual([]);
+      expect(rows.filter(({ state }) => state === "pending")).toHaveLength(keys.length);
       expect((await inbox.row("spent")).state).toBe("dead");
     });
 

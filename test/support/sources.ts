@@ -182,7 +182,8 @@ function connectPg(url: string, max: number): Connected {
 }
 
 function connectPostgresJs(url: string, max: number): Connected {
-  const sql = postgres(url, { max, onnotice: () => undefined });
+  // A session that ends while the library looks up array types is an unhandled rejection inside it.
+  const sql = postgres(url, { max, onnotice: () => undefined, fetch_types: false });
   return { source: fromPostgresJs(sql), end: () => sql.end({ timeout: END_DEADLINE_S }) };
 }
 

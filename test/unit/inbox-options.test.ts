@@ -35,6 +35,7 @@ describe("the options of an inbox worker", () => {
       chargeExpired: false,
       listenNotify: false,
       payload: undefined,
+      prepareStatements: false,
     });
     expect(typeof clock.monotonic()).toBe("number");
     expect(typeof retryPolicy).toBe("function");
@@ -97,6 +98,7 @@ describe("the options of an inbox worker", () => {
     ["abandon", "forget", TypeError, /abandon takes "expire" or "release", not "forget"/],
     ["chargeExpired", "yes", TypeError, /chargeExpired takes true or false, not "yes"/],
     ["listenNotify", 1, TypeError, /listenNotify takes true or false, not 1/],
+    ["prepareStatements", "yes", TypeError, /prepareStatements takes true or false, not "yes"/],
     ["logger", { info() {} }, TypeError, /logger takes an object with info, warn and error/],
     ["logger", "console", TypeError, /logger/],
     [

@@ -1,5 +1,5 @@
-import { createServer, connect, type Server, type Socket } from "node:net";
 import { once } from "node:events";
+import { connect, createServer, type Server, type Socket } from "node:net";
 
 /**
  * A TCP proxy on loopback that delays both directions and counts round trips: each time a client

@@ -1,5 +1,5 @@
 import type pg from "pg";
-import type { InboxConnectionSource } from "../../../src/queuebox/index.ts";
+import type { InboxConnectionSource } from "../../../dist/queuebox.mjs";
 
 /** A source of the six methods that the contract asks for, and nothing else. */
 export function handmadeSource(pool: pg.Pool): InboxConnectionSource {

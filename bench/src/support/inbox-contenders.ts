@@ -1,11 +1,11 @@
 import type pg from "pg";
-import { inboxDdlText } from "../../../src/dialect/postgres/inbox-ddl.ts";
 import {
   defaultSchema,
   type InboxConnectionSource,
   InboxWorker,
   inboxSql,
-} from "../../../src/queuebox/index.ts";
+} from "../../../dist/queuebox.mjs";
+import { inboxDdlText } from "../../../src/dialect/postgres/inbox-ddl.ts";
 import type { Contender } from "./paired-rounds.ts";
 
 export const SOURCE = "orders";
@@ -46,6 +46,8 @@ export function workerContender(
         batchSize: BATCH * settings.concurrency,
         maxConcurrency: settings.concurrency,
         leaseMs: LEASE_MS,
+        // As the loop does.
+        prepareStatements: true,
       });
       await worker.run(async (message, tx) => {
         await tx.query(INSERT, [message.id, "done"]);
@@ -79,7 +81,10 @@ export function loopContender(
         try {
           while (done < settings.rows) {
             await client.query("BEGIN");
-            const { rows } = await client.query({ ...claim, values: [SOURCE, BATCH, LEASE_MS, 50] });
+            const { rows } = await client.query({
+              ...claim,
+              values: [SOURCE, BATCH, LEASE_MS, 50],
+            });
             await client.query("COMMIT");
             for (const row of rows) {
               await client.query("BEGIN");
