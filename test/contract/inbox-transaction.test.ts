@@ -120,7 +120,7 @@ describe("the handler's transaction", () => {
     });
   });
 
-  forEachSource({ connections: "many" }, (_name, open) => {
+  forEachSource({ connections: "one" }, (_name, open) => {
     test("waits for what the handler sent through the driver's own client and did not await; a COMMIT there ends nothing", async () => {
       const inbox = await openInbox(open);
       await inbox.insert({ key: "good" }, { key: "bad" });
