@@ -102,9 +102,9 @@ forEachSource({ connections: "one" }, (name, open) => {
     await using(source, async (connection) => {
       const when = new Date("2024-02-29T12:34:56.789Z");
       const { rows } = await connection.query(
-        `SELECT $1::text[] AS texts, $2::int[] AS ints, $3::timestamptz AS at, $4::bool AS yes,
+        `SELECT array_to_json($1::text[]) AS texts, array_to_json($2::int[]) AS ints, $3::timestamptz AS at, $4::bool AS yes,
                 encode($5::bytea, 'hex') AS bytes, $6::text IS NULL AS nothing, $7::float8 AS f,
-                $8::uuid[] AS uuids, cardinality($9::text[]) AS none`,
+                array_to_json($8::uuid[]) AS uuids, cardinality($9::text[]) AS none`,
         [
           ["a", 'q"\\', "{x,y}", ""],
           [1, -2],
