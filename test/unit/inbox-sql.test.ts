@@ -32,10 +32,7 @@ import {
   renewAllStatement,
 } from "../../src/dialect/postgres/inbox-lease.ts";
 import { lookAgainStatement } from "../../src/dialect/postgres/inbox-look-again.ts";
-import {
-  readBackStatement,
-  transactionStatusStatement,
-} from "../../src/dialect/postgres/inbox-read-back.ts";
+import { readBackStatement } from "../../src/dialect/postgres/inbox-read-back.ts";
 import { completeOrFailStatement } from "../../src/dialect/postgres/inbox-settle.ts";
 import { statusStatement } from "../../src/dialect/postgres/inbox-status.ts";
 import { beginReadCommitted } from "../../src/dialect/postgres/transactions.ts";
@@ -114,7 +111,6 @@ const everything: Record<string, InboxStatement> = {
   "release-all": releaseAllStatement(s),
   "complete-or-fail": completeOrFailStatement(s),
   "read-back": readBackStatement(s),
-  "transaction-status": transactionStatusStatement(),
   columns: columnsStatement(s),
   indexes: indexesStatement(s),
   status: statusStatement(s),

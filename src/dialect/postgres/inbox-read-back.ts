@@ -1,8 +1,9 @@
 /**
  * What happened when the answer to a COMMIT was lost. Nothing is guessed: the database says.
  *
- * First the transaction's own id, which `completeOrFail` answered: pg_xact_status. Where that is not
- * known, the row itself: while the old session still holds it, it says `locked`, and one asks again.
+ * It is the row that tells: while the old session still holds it, it says `locked`, and one asks again.
+ * The transaction's own id (pg_xact_status) could tell too, but would have to be known before the
+ * COMMIT is sent, and the completion travels together with it.
  */
 import type { InboxSchema } from "../inbox-schema.ts";
 import type { InboxStatement } from "../inbox-statement.ts";
@@ -41,12 +42,4 @@ SELECT
 FROM (SELECT 1) AS one LEFT JOIN seen ON true LEFT JOIN unlocked ON true`,
     params: ["id", "token"],
   };
-}
-
-/**
- * What became of a transaction: `status` is `committed`, `aborted`, `in progress`, or null for one
- * too old to know. Parameter: xact, as `completeOrFail` answered it.
- */
-export function transactionStatusStatement(): InboxStatement {
-  return { text: "SELECT pg_xact_status($1::text::xid8) AS status", params: ["xact"] };
 }

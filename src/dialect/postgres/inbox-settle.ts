@@ -20,8 +20,7 @@ export const claimLostMark = "intray: this claim is lost";
 /**
  * The same as a statement that fails, and so aborts its transaction, when it did not complete the
  * message: a COMMIT sent right behind it, before its answer is known, then rolls back. The error is
- * 22P02 with {@link claimLostMark} in its message. Answers one row: `done` (1), and `xact`, the
- * transaction's id, for {@link import("./inbox-read-back.ts").transactionStatusStatement}.
+ * 22P02 with {@link claimLostMark} in its message. Answers one row, `done`: 1.
  * Parameters: id, token.
  *
  * The text that fails to become an integer holds the count, on purpose: a constant there is cast
@@ -34,8 +33,7 @@ export function completeOrFailStatement(schema: InboxSchema): InboxStatement {
   RETURNING 1
 )
 SELECT
-  CASE count(*) WHEN 1 THEN 1 ELSE ('${claimLostMark}, rows completed: ' || count(*))::int END AS done,
-  pg_current_xact_id()::text AS xact
+  CASE count(*) WHEN 1 THEN 1 ELSE ('${claimLostMark}, rows completed: ' || count(*))::int END AS done
 FROM done`,
     params: ["id", "token"],
   };

@@ -12,6 +12,5 @@ WHERE i."id" = $1::uuid
   RETURNING 1
 )
 SELECT
-  CASE count(*) WHEN 1 THEN 1 ELSE ('intray: this claim is lost, rows completed: ' || count(*))::int END AS done,
-  pg_current_xact_id()::text AS xact
+  CASE count(*) WHEN 1 THEN 1 ELSE ('intray: this claim is lost, rows completed: ' || count(*))::int END AS done
 FROM done

@@ -1,2 +1,0 @@
--- xact
-SELECT pg_xact_status($1::text::xid8) AS status
