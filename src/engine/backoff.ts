@@ -22,11 +22,11 @@ export class Backoff {
     return this.#failures;
   }
 
-  /** Counts a failure and answers how long to wait after it, in milliseconds. */
+  /** Counts a failure and answers how long to wait after it, in whole milliseconds. */
   next(): number {
     const delayMs = Math.min(this.#maxMs, this.#baseMs * 2 ** Math.min(this.#failures, 30));
     this.#failures += 1;
-    return Math.min(this.#maxMs, jittered(delayMs, 0.2));
+    return Math.round(Math.min(this.#maxMs, jittered(delayMs, 0.2)));
   }
 
   reset(): void {

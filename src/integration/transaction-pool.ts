@@ -44,7 +44,9 @@ export class TransactionPool {
   }
 
   connect(callback?: (error: null, client: object, release: () => void) => void): unknown {
-    const session = new TransactionSession((...args) => this.#query(session, args));
+    const session: TransactionSession = new TransactionSession((...args: unknown[]): unknown =>
+      this.#query(session, args),
+    );
     if (callback === undefined) return Promise.resolve(session);
     process.nextTick(callback, null, session, () => {});
     return undefined;
