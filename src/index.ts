@@ -10,6 +10,7 @@ export type {
 export {
   AlreadyRunningError,
   IntrayError,
+  LeaseExpiredError,
   LeaseLostError,
   PayloadError,
   SchemaError,

@@ -1,6 +1,6 @@
 /** Checks of single options. Each names the option, what it takes, and the value that it got. */
 
-/** The largest value of a 32-bit integer column, and of a timer. */
+/** The largest value of a 32-bit integer column. */
 export const MAX_INT32 = 2_147_483_647;
 
 export interface NumberRule {

@@ -115,8 +115,9 @@ function checkOptions(options: PgOptions | undefined): PgOptions {
   return options;
 }
 
+/** A single client has `connect` too, which answers nothing: one connection is no source of them. */
 function isPool(value: unknown): value is PgPoolLike {
-  return hasMethods(value, ["connect"]);
+  return hasMethods(value, ["connect"]) && !("connectionParameters" in value);
 }
 
 function isModule(value: unknown): value is PgModuleLike {

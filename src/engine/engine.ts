@@ -69,6 +69,7 @@ export class Engine<D extends Delivery> {
     });
     await aborted(this.#stopping.signal);
     await this.#finish(claims);
+    this.#work.close();
     signal?.removeEventListener("abort", stop);
     this.#state = "stopped";
     if (failures.length > 0) throw failures[0];

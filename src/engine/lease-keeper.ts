@@ -54,6 +54,11 @@ export class LeaseKeeper<D extends Delivery> {
     this.#state = "idle";
   }
 
+  /** Lets everything go. */
+  stop(): void {
+    for (const delivery of [...this.#held]) this.letGo(delivery);
+  }
+
   #wait(): void {
     this.#state = "waiting";
     const { clock, everyMs } = this.#settings;

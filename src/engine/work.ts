@@ -19,6 +19,8 @@ export interface Work<D extends Delivery> {
   perform(delivery: D): Promise<Performance>;
   /** Gives back rows whose handler never started. Never rejects. */
   giveBack(deliveries: readonly D[]): Promise<void>;
+  /** The subscription has ended: no timer and no connection of it stays, whatever was left behind. */
+  close(): void;
 }
 
 export interface Claim<D> {

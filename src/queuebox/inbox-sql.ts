@@ -7,7 +7,8 @@ import type { SqlDialect } from "./types.ts";
 /**
  * The five statements of the inbox contract, for workers in other languages and for tests: claim,
  * renew, complete, retry, dead. Their parameters are positional, in the order of `params`. An
- * {@link InboxWorker} shares a table safely with workers that run them.
+ * {@link InboxWorker} may share a table with workers that run them; what an aggregate is promised beside
+ * such a worker is what this claim promises.
  *
  * @throws TypeError or RangeError that names the dialect or the name of the schema which is wrong.
  * @example

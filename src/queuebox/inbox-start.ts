@@ -67,7 +67,7 @@ function warnOfTimeout(
   { name, ms }: { readonly name: string; readonly ms: number },
 ): void {
   log.warn(
-    "the server ends transactions that idle: a handler that pauses longer between two statements is redelivered",
+    "the server ends transactions that idle: a message whose handler pauses longer between two statements fails",
     { event: "server_timeout", ...fields, setting: name, timeoutMs: ms },
   );
 }

@@ -50,6 +50,11 @@ export class InboxWork implements Work<InboxDelivery> {
     return claim;
   }
 
+  /** Nothing is kept any more: what was left behind is left to its lease. */
+  close(): void {
+    this.#keeper.stop();
+  }
+
   async giveBack(deliveries: readonly InboxDelivery[]): Promise<void> {
     for (const delivery of deliveries) this.#keeper.letGo(delivery);
     await releaseLeases(this.#context, deliveries);
@@ -66,8 +71,14 @@ export class InboxWork implements Work<InboxDelivery> {
   async #perform(delivery: InboxDelivery): Promise<Performance> {
     let message: InboxMessage;
     try {
-      message = await readMessage(delivery.row, this.#context.options.payload);
+      // A schema's validation is the service's own code, and may never answer.
+      const reading = readMessage(delivery.row, this.#context.options.payload);
+      message = await orAbort(reading, delivery.signal);
     } catch (error) {
+      if (delivery.signal.aborted) {
+        await this.#interrupted(delivery, "interrupted");
+        return "settled";
+      }
       await this.#fail(delivery, unreadableMessage(delivery.row), error);
       return "settled";
     }

@@ -121,7 +121,7 @@ const KNOWN: readonly (keyof InboxOptions)[] = [
 export function resolveOptions(options: InboxOptions): ResolvedInboxOptions {
   const given = checkKnownKeys("InboxOptions", options, KNOWN);
   const timer = { min: 1, max: MAX_TIMER_MS };
-  const batchSize = checkNumber("batchSize", given.batchSize ?? 10, { min: 1, max: MAX_INT32 });
+  const batchSize = checkNumber("batchSize", given.batchSize ?? 10, { min: 1, max: MAX_BATCH });
   const leaseMs = checkNumber("leaseMs", given.leaseMs ?? 30_000, { ...timer, min: 3 });
   const concurrency = checkNumber("maxConcurrency", given.maxConcurrency ?? 1, {
     min: 1,
@@ -150,6 +150,9 @@ export function resolveOptions(options: InboxOptions): ResolvedInboxOptions {
     clock: checkClock(given.clock ?? systemClock),
   };
 }
+
+/** More in hand than this is a mistake, and a claim's plan no longer fits it. */
+const MAX_BATCH = 100_000;
 
 function checkSource(value: unknown): string {
   const takes = "source takes the name of a message source, a text that is not blank";

@@ -9,7 +9,8 @@ import {
 } from "../../src/queuebox/index.ts";
 import { EFFECT, LineLogger, openInbox, start } from "../support/inbox.ts";
 import { forEachSource } from "../support/sources.ts";
-import { eventually, work } from "../support/work-inbox.ts";
+import { TestClock } from "../support/test-clock.ts";
+import { eventually, latch, work } from "../support/work-inbox.ts";
 
 /** Never retries what will not parse any better the next time. */
 const noRetryOfPoison: InboxRetryPolicy = (message, failure) =>
@@ -116,6 +117,43 @@ describe("what a handler gets of payload and headers", () => {
       await eventually(() => seen.length === 1);
       await stop();
       expect(seen).toEqual(['{"id": 9007199254740993}']);
+    });
+
+    test("a schema that never answers holds up its message alone, and no stop", async () => {
+      const inbox = await openInbox(open);
+      await inbox.insert({ key: "stuck" });
+      const clock = new TestClock();
+      const validating = latch();
+      let calls = 0;
+      const { logger, stop } = work(
+        inbox.source,
+        async () => {
+          calls += 1;
+        },
+        {
+          clock,
+          leaseMs: 3_600_000,
+          shutdownGraceMs: 0,
+          payload: {
+            "~standard": {
+              version: 1,
+              vendor: "test",
+              validate: () => {
+                validating.open();
+                return new Promise<never>(() => {});
+              },
+            },
+          },
+        },
+      );
+      await validating.opened;
+      const stopped = stop();
+      await clock.advance(1);
+      await stopped;
+      expect(calls).toBe(0);
+      expect(clock.timers).toBe(0);
+      expect(logger.of("abandoned")).toHaveLength(1);
+      expect(await inbox.row("stuck")).toMatchObject({ state: "processing", attempt: 0 });
     });
 
     test("with a schema, its typed output; what it refuses fails by the policy and reaches no handler", async () => {

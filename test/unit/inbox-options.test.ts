@@ -53,8 +53,16 @@ describe("the options of an inbox worker", () => {
       batchSize: 10,
     });
     const most = 2_147_483_647;
-    const largest = { batchSize: most, leaseMs: most, pollIntervalMs: most, shutdownGraceMs: most };
-    expect(resolve({ source, ...largest, maxConcurrency: most })).toMatchObject(largest);
+    const largest = {
+      batchSize: 100_000,
+      leaseMs: most,
+      pollIntervalMs: most,
+      shutdownGraceMs: most,
+    };
+    expect(resolve({ source, ...largest, maxConcurrency: most })).toMatchObject({
+      ...largest,
+      maxConcurrency: 100_000,
+    });
     const smallest = { batchSize: 1, leaseMs: 3, pollIntervalMs: 1, shutdownGraceMs: 0 };
     expect(resolve({ source, ...smallest, maxConcurrency: 1 })).toMatchObject(smallest);
   });

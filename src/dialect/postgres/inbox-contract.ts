@@ -21,7 +21,7 @@ export function postgresInboxStatements(schema: InboxSchema): InboxStatements {
 const mostCandidates = 500;
 
 /**
- * A claim in one statement, with no lock and no second look: two of them at once can each take a
+ * A claim in one statement, with no second look: two of them at once can each take a
  * message of one aggregate, when an earlier row becomes visible in between. It looks at `candLimit`
  * rows (the same formula everywhere: three times the batch, at least 50, at most 500), and
  * returns nothing where these all belong to aggregates in work. Answers the message's fields and its

@@ -8,7 +8,7 @@ import {
 } from "../../../dialect/postgres/inbox-dead-letters.ts";
 import { arrayText } from "../../../dialect/postgres/inbox-lease.ts";
 import type { ConnectionSource } from "../../../driver/connection.ts";
-import { CliError } from "../../cli-error.ts";
+import { CliError, UsageError } from "../../cli-error.ts";
 import { ask } from "../../database/ask.ts";
 import { helpEnd } from "../../help.ts";
 import { databaseOption } from "../../options/database-option.ts";
@@ -53,6 +53,9 @@ export function addRetry(parent: Command): void {
 
 async function retry(options: RetryOptions): Promise<void> {
   const selection = selectionOf("dead retry", options);
+  if ("ids" in selection && options.limit !== undefined) {
+    throw new UsageError("dead retry takes --limit with --source or --all, not with --id");
+  }
   await withInbox(options, async ({ source }, schema) => {
     const ids = await revive(source, schema, selection, options.limit);
     const missing = "ids" in selection ? selection.ids.filter((id) => !ids.includes(id)) : [];
@@ -73,7 +76,7 @@ async function revive(
   selection: Selection,
   limit: number | undefined,
 ): Promise<string[]> {
-  if ("ids" in selection) return await reviveIds(source, schema, selection.ids.slice(0, limit));
+  if ("ids" in selection) return await reviveIds(source, schema, selection.ids);
   if (limit !== undefined) {
     const values = { source: selection.source ?? null, after: null, limit };
     const { rows } = await ask<{ id: string }>(source, listDeadStatement(schema), values);
@@ -90,7 +93,7 @@ async function revive(
   return ids;
 }
 
-/** A worker may let them die again while this runs: no more than were dead at the start are touched. */
+/** A worker may let them die again while this runs: it ends after about as many as were dead at the start. */
 async function reviveSource(
   source: ConnectionSource,
   schema: InboxSchema,
