@@ -43,7 +43,9 @@ export class Log {
   #write(level: LogLevel, message: string, fields: LogFields): void {
     if (this.#logger === undefined) return;
     try {
-      this.#logger[level](sanitize(message), redactFields(fields));
+      const answer: unknown = this.#logger[level](sanitize(message), redactFields(fields));
+      // An async method fits a void signature too, and its rejection would end the process.
+      if (answer instanceof Promise) answer.catch(() => {});
     } catch {
       // Nothing to do: the place to report it is the thing that failed.
     }

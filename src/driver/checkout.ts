@@ -1,5 +1,6 @@
+import { systemClock } from "../clock.ts";
 import { asError } from "../errors.ts";
-import { orAbort } from "../time-limit.ts";
+import { orAbort, timeLimit } from "../time-limit.ts";
 import type { Connection, ConnectionSource } from "./connection.ts";
 
 /** A connection, or the signal's reason if that comes first; one that arrives late goes straight back. */
@@ -8,21 +9,39 @@ export function checkOut(source: ConnectionSource, signal: AbortSignal): Promise
 }
 
 /**
- * Releases a connection: whole without an error, to be destroyed with one. A release that fails is no
- * news for anybody: the work on the connection is over, and the pool knows what it lost.
+ * Releases a connection: whole without an error, in doubt with one. One in doubt is rolled back first
+ * where nobody knows that its source destroys it, and nobody waits for that: a rollback may stand behind
+ * a statement that never ends. A release that fails is no news: the work on the connection is over, and
+ * the pool knows what it lost.
  */
 export async function giveBack(connection: Connection, error?: Error): Promise<void> {
+  if (error === undefined || connection.destroysOnError === true) {
+    await release(connection, error);
+    return;
+  }
+  void Promise.resolve()
+    .then(() => connection.rollback())
+    .catch(() => {})
+    .then(() => release(connection, error));
+}
+
+async function release(connection: Connection, error: Error | undefined): Promise<void> {
   try {
-    await (error === undefined ? connection.release() : connection.release(error));
+    const released = error === undefined ? connection.release() : connection.release(error);
+    if (released === undefined) return;
+    const limit = timeLimit(systemClock, RELEASE_LIMIT_MS, "the release was not answered");
+    await orAbort(released, limit.signal).finally(() => limit.cancel());
   } catch {
     // See above.
   }
 }
 
+/** Nobody waits longer than this for a release. */
+const RELEASE_LIMIT_MS = 2000;
+
 /**
- * Runs something on a connection of its own. Whatever goes wrong there destroys the connection: one
- * in doubt never goes back to the pool. When the signal aborts, the connection is destroyed too, which
- * frees whoever waits for an answer on it.
+ * Runs something on a connection of its own. Whatever goes wrong there puts the connection in doubt, and
+ * so does the signal's abort, which frees whoever waits for an answer on it.
  */
 export async function withConnection<T>(
   source: ConnectionSource,

@@ -48,6 +48,11 @@ export interface Connection {
    * reused. A source that ignores the argument must not reuse broken connections by its own means.
    */
   release(error?: Error): void | Promise<void>;
+  /**
+   * `release(error)` ends the session, and any transaction with it, whatever state it is in. Left out:
+   * the connection is rolled back before it is released with an error.
+   */
+  readonly destroysOnError?: boolean;
   /** The driver's own client, for ORMs. */
   readonly client?: unknown;
   /**

@@ -22,6 +22,7 @@ const statementNames = new WeakMap<PgClientLike, PgStatementNames>();
 
 /** A client of a pg pool, checked out. */
 export class PgConnection implements Connection {
+  readonly destroysOnError = true;
   readonly client: PgClientLike;
   readonly pipeline?: (steps: readonly Step[]) => Promise<QueryResult[]>;
   /** Whether statements that ask for it get a name on the server. */

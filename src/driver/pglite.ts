@@ -110,6 +110,7 @@ interface OpenTransaction {
 }
 
 class PgliteConnection implements Connection {
+  readonly destroysOnError = true;
   readonly #db: PgliteLike;
   #giveBack: (() => void) | undefined;
   #open: OpenTransaction | undefined;

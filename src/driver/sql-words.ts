@@ -73,10 +73,16 @@ function skipIgnored(text: string, at: number): number {
   const code = text.charCodeAt(at);
   if (code === 32 || (code >= 9 && code <= 13)) return at + 1;
   if (text.startsWith("--", at)) {
-    const newline = text.indexOf("\n", at);
-    return newline < 0 ? text.length : newline + 1;
+    return skipLine(text, at);
   }
   return text.startsWith("/*", at) ? skipBlockComment(text, at) : at;
+}
+
+/** A carriage return alone ends a line comment too. */
+function skipLine(text: string, start: number): number {
+  let at = start;
+  while (at < text.length && text[at] !== "\n" && text[at] !== "\r") at++;
+  return Math.min(at + 1, text.length);
 }
 
 /** PostgreSQL's block comments nest. */
@@ -114,21 +120,19 @@ function skipQuoted(text: string, at: number): number {
   }
 }
 
-/** A doubled quote ends one string and begins the next, which comes to the same. */
+/**
+ * A doubled quote ends one string and begins the next, which comes to the same; but in `E'it''s \'` it
+ * goes on with escapes, unlike a string of its own.
+ */
 function skipToQuote(text: string, start: number, quote: string, hasEscapes: boolean): number {
   for (let at = start; at < text.length; at++) {
     if (hasEscapes && text[at] === "\\") at++;
-    else if (text[at] === quote) return closesQuote(text, at, quote, hasEscapes);
+    else if (text[at] === quote) {
+      if (!hasEscapes || text[at + 1] !== quote) return at + 1;
+      at++;
+    }
   }
   return text.length;
-}
-
-/** In `E'it''s \'` the doubled quote goes on with escapes, unlike a string of its own. */
-function closesQuote(text: string, at: number, quote: string, hasEscapes: boolean): number {
-  if (!hasEscapes || text[at + 1] !== quote) return at + 1;
-  let end = at;
-  while (text[end] === quote && text[end + 1] === quote) end += 2;
-  return text[end] === quote ? end + 1 : skipToQuote(text, end, quote, true);
 }
 
 function skipDollarQuoted(text: string, at: number): number {

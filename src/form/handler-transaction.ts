@@ -1,5 +1,6 @@
 import type { Connection, GuardedClient, QueryResult, Step } from "../driver/connection.ts";
 import { runSteps } from "../driver/run-steps.ts";
+import { splitStatements } from "../driver/sql-words.ts";
 import { transactionControl } from "../driver/transaction-control.ts";
 import { TransactionError } from "../errors.ts";
 
@@ -129,7 +130,12 @@ export class HandlerTransaction {
 
   async #run<Row>(text: string, params: readonly unknown[]): Promise<QueryResult<Row>> {
     if (this.#cut !== undefined) throw this.#cut;
-    if (this.#isOpen && !this.#prepare) return this.#connection.query<Row>(text, params);
+    // Text of several statements goes by the simple protocol, which only a plain query speaks.
+    const isPlain = params.length === 0 && text.includes(";") && splitStatements(text).length > 1;
+    if (isPlain) await this.#open();
+    if (isPlain || (this.#isOpen && !this.#prepare)) {
+      return this.#connection.query<Row>(text, params);
+    }
     const results = await runSteps<Row>(this.#connection, [
       ...this.openingSteps(),
       { kind: "query", text, params, prepare: this.#prepare },
@@ -201,6 +207,11 @@ class Facade implements HandlerFacade {
   ) {
     this.query = query;
     this.sql = (strings, ...values) => {
+      if (strings.includes(undefined as never)) {
+        return refused(
+          new TypeError("tx.sql: the template holds an escape that JavaScript cannot read"),
+        );
+      }
       const text = strings.reduce((sql, part, index) => `${sql}${placeholder(index)}${part}`);
       return query(text, values);
     };

@@ -10,7 +10,7 @@ import { asError } from "../errors.ts";
 import { orAbort, timeLimit } from "../time-limit.ts";
 import { type InboxContext, runStatement } from "./inbox-context.ts";
 import { InboxDelivery } from "./inbox-delivery.ts";
-import { releaseLeases, releaseOn } from "./inbox-leases.ts";
+import { releaseLeases } from "./inbox-leases.ts";
 
 /**
  * Claims messages, at most one of an aggregate across all workers.
@@ -61,41 +61,59 @@ export class InboxClaims {
   }
 
   async #claimOn(connection: Connection, limit: number): Promise<Claim<InboxDelivery>> {
+    const claimed: InboxDelivery[] = [];
+    try {
+      return await this.#claimAndLook(connection, limit, claimed);
+    } catch (error) {
+      // What a step before it claimed is worked by nobody: an aggregate in doubt is not, either.
+      await releaseLeases(this.#context, claimed);
+      throw error;
+    }
+  }
+
+  /** Puts what it claims into `claimed` as soon as it is committed. */
+  async #claimAndLook(
+    connection: Connection,
+    limit: number,
+    claimed: InboxDelivery[],
+  ): Promise<Claim<InboxDelivery>> {
     const { claim, claimWindow } = this.#context.statements;
     const token = randomUUID();
     const first = await this.#run(connection, claim, limit, token);
-    const rows = [...first.rows];
+    claimed.push(...first.deliveries);
     let isMore = false;
-    if (rows.length < limit && first.held >= claimWindow) {
-      isMore = await this.#walkPast(connection, rows, limit, token);
+    if (claimed.length < limit && first.held >= claimWindow) {
+      isMore = await this.#walkPast(connection, claimed, limit, token);
     }
-    const deliveries = rows.map((row) => this.#delivery(row, token));
-    const alone = await this.#lookAgain(connection, deliveries, token);
-    if (alone.length < deliveries.length) {
+    const alone = await this.#lookAgain(connection, claimed, token);
+    if (alone.length < claimed.length) {
       // Both sides of a collision may have stepped back: part by chance before the next try.
       return { deliveries: alone, rest: { afterMs: 5 + 45 * Math.random() } };
     }
-    return { deliveries: alone, rest: isMore || rows.length === limit ? "more" : "empty" };
+    return { deliveries: alone, rest: isMore || claimed.length === limit ? "more" : "empty" };
   }
 
   /**
-   * Adds to `rows` what is behind a window that holds nothing but blocked aggregates. Answers whether
-   * the walk stopped before it had seen everything.
+   * Adds to `claimed` what is behind a window that holds nothing but blocked aggregates. Answers
+   * whether the next claim should walk on at once. Aggregates without a due message are walked over
+   * too, so a walk that finds nothing goes on, but not for ever: the next poll continues at the cursor.
    */
   async #walkPast(
     connection: Connection,
-    rows: ClaimedRow[],
+    claimed: InboxDelivery[],
     limit: number,
     token: string,
   ): Promise<boolean> {
-    const startedAt = this.#cursor;
     // A walk that began in the middle and came to the end goes round once, for what lies before.
-    for (const from of startedAt === "" ? [""] : [startedAt, ""]) {
-      const walk = await this.#run(connection, this.#claimPast, limit - rows.length, token, from);
-      rows.push(...walk.rows);
+    let isRound = this.#cursor === "";
+    for (let walks = 0; walks < MOST_WALKS; walks += 1) {
+      const batch = limit - claimed.length;
+      const walk = await this.#run(connection, this.#claimPast, batch, token, this.#cursor);
+      claimed.push(...walk.deliveries);
       this.#cursor = walk.hasEnded ? "" : walk.cursor;
-      if (!walk.hasEnded) return true;
-      if (rows.length >= limit) break;
+      if (claimed.length >= limit) return true;
+      if (walk.hasEnded && isRound) return false;
+      if (walk.hasEnded) isRound = true;
     }
     return false;
   }
@@ -114,7 +132,7 @@ export class InboxClaims {
     const results = await runSteps<ClaimedRow | UnclaimedRow>(connection, steps);
     const rows = results[1]?.rows ?? [];
     return {
-      rows: rows.filter((row) => row.id !== null),
+      deliveries: rows.flatMap((row) => (row.id === null ? [] : [this.#delivery(row, token)])),
       held: rows[0]?.held ?? 0,
       cursor: rows[0]?.cursor ?? "",
       hasEnded: rows[0]?.ended ?? true,
@@ -122,8 +140,7 @@ export class InboxClaims {
   }
 
   /**
-   * Gives back what shares its aggregate with another live claim, and answers what does not. Where it
-   * cannot look, everything goes back: an aggregate in doubt is not worked.
+   * Gives back what shares its aggregate with another live claim, and answers what does not.
    */
   async #lookAgain(
     connection: Connection,
@@ -133,27 +150,19 @@ export class InboxClaims {
     const { dialect, fields, log, statements } = this.#context;
     const keyed = deliveries.filter(({ key }) => key !== null);
     if (keyed.length === 0) return deliveries;
-    try {
-      const ids = dialect.list(keyed.map(({ id }) => id));
-      const values = { ids, token };
-      const found = await runStatement<{ id: string }>(connection, statements.lookAgain, values);
-      if (found.rows.length === 0) return deliveries;
-      const shared = new Set(found.rows.map(({ id }) => id));
-      await releaseOn(
-        connection,
-        this.#context,
-        keyed.filter(({ id }) => shared.has(id)),
-      );
-      log.info("another worker has a message of the same aggregate; this one was given back", {
-        event: "claim_collided",
-        ...fields,
-        ids: [...shared],
-      });
-      return deliveries.filter(({ id }) => !shared.has(id));
-    } catch (error) {
-      await releaseLeases(this.#context, deliveries);
-      throw error;
-    }
+    const ids = dialect.list(keyed.map(({ id }) => id));
+    const values = { ids, token };
+    const found = await runStatement<{ id: string }>(connection, statements.lookAgain, values);
+    if (found.rows.length === 0) return deliveries;
+    const shared = new Set(found.rows.map(({ id }) => id));
+    const backward = keyed.filter(({ id }) => shared.has(id));
+    await releaseLeases(this.#context, backward, connection);
+    log.info("another worker has a message of the same aggregate; this one goes back", {
+      event: "claim_collided",
+      ...fields,
+      ids: [...shared],
+    });
+    return deliveries.filter(({ id }) => !shared.has(id));
   }
 
   #delivery(row: ClaimedRow, token: string): InboxDelivery {
@@ -187,8 +196,11 @@ export interface InboxClaim extends Claim<InboxDelivery> {
   readonly sentAt: number;
 }
 
+/** How many walks one claim makes past blocked aggregates and those that have nothing due. */
+const MOST_WALKS = 10;
+
 interface ClaimAnswer {
-  readonly rows: readonly ClaimedRow[];
+  readonly deliveries: readonly InboxDelivery[];
   readonly held: number;
   readonly cursor: string;
   readonly hasEnded: boolean;

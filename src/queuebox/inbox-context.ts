@@ -13,6 +13,8 @@ export interface InboxContext {
   readonly statements: InboxWorkerStatements;
   readonly options: ResolvedInboxOptions;
   readonly log: Log;
+  /** Aborts when `run` ends: nothing is tried again after it. */
+  readonly ended: AbortSignal;
   /** Fields that every log line of the worker carries. */
   readonly fields: Record<string, unknown>;
 }

@@ -5,7 +5,7 @@ import type { Connection, Step } from "../driver/connection.ts";
 import { runSteps } from "../driver/run-steps.ts";
 import { asError, LeaseLostError, TimeoutError, TransactionError } from "../errors.ts";
 import { HandlerTransaction } from "../form/handler-transaction.ts";
-import { orAbort } from "../time-limit.ts";
+import { orAbort, timeLimit } from "../time-limit.ts";
 import type { InboxContext } from "./inbox-context.ts";
 import type { InboxDelivery } from "./inbox-delivery.ts";
 import type { InboxHandler, InboxMessage } from "./types.ts";
@@ -19,6 +19,7 @@ import type { InboxHandler, InboxMessage } from "./types.ts";
  *         |             |-- threw --> rollback --------------------------> failed
  *         |             |-- signal aborted --> rollback -----------------> interrupted
  *         |             \-- signal aborted, and it does not end ---------> left behind
+ *         |-- the worker stops ------------------------------------------> unstarted
  *         \-- none to be had --------------------------------------------> unavailable
  *
  * What follows from it (policy, retry, dead letter) is the caller's. When this resolves, the connection
@@ -29,13 +30,23 @@ export async function handle(
   delivery: InboxDelivery,
   message: InboxMessage,
   handler: InboxHandler,
+  stop: AbortSignal,
 ): Promise<Handling> {
+  const { options, source } = context;
+  const { clock, leaseMs } = options;
+  const limit = timeLimit(clock, leaseMs, "there was no connection for the handler", stop);
   let connection: Connection;
   try {
-    connection = await checkOut(context.source, delivery.signal);
+    connection = await orAbort(checkOut(source, limit.signal), delivery.signal, giveBackLate);
   } catch (error) {
     if (delivery.signal.aborted) return { result: "interrupted" };
-    return { result: "unavailable", error };
+    return stop.aborted ? { result: "unstarted" } : { result: "unavailable", error };
+  } finally {
+    limit.cancel();
+  }
+  if (stop.aborted) {
+    await giveBack(connection);
+    return { result: "unstarted" };
   }
   const patience = lastWait(context.options.clock, delivery.signal);
   const attempt = new HandlingAttempt(context, delivery, connection, patience.signal);
@@ -47,9 +58,13 @@ export async function handle(
   }
 }
 
+function giveBackLate(connection: Connection): void {
+  void giveBack(connection);
+}
+
 /** How a handling ended; see {@link handle}. */
 export type Handling =
-  | { readonly result: "completed" | "interrupted" | "left behind" }
+  | { readonly result: "completed" | "interrupted" | "left behind" | "unstarted" }
   | {
       readonly result: "failed" | "redelivery" | "unavailable" | "unknown";
       readonly error: unknown;
@@ -84,6 +99,12 @@ class HandlingAttempt {
 
   async run(message: InboxMessage, handler: InboxHandler): Promise<Handling> {
     const { signal } = this.#delivery;
+    try {
+      await orAbort(this.#transaction.openForBareClient(), this.#patience);
+    } catch (error) {
+      this.doubt = asError(error);
+      return { result: "unavailable", error };
+    }
     const cut = () => this.#transaction.cut(asError(signal.reason));
     signal.addEventListener("abort", cut, { once: true });
     const ending = this.#runHandler(message, handler, signal);
@@ -111,7 +132,6 @@ class HandlingAttempt {
   ): Promise<{ readonly thrown: unknown } | undefined> {
     let failure: { readonly thrown: unknown } | undefined;
     try {
-      await this.#transaction.openForBareClient();
       await handler(message, this.#transaction.facade, signal);
     } catch (thrown) {
       failure = { thrown };
@@ -140,12 +160,6 @@ class HandlingAttempt {
   /** The completion or the commit came back with an error: what does it say of the transaction? */
   async #refused(error: unknown): Promise<Handling> {
     const { errors } = this.#context.dialect;
-    if (error instanceof TransactionError)
-      return await this.#rolledBack({ result: "failed", error });
-    if (this.#patience.aborted || errors.isSessionLost(error)) {
-      this.doubt = asError(error);
-      return { result: "unknown", error };
-    }
     if (errors.isClaimLost(error)) {
       this.#delivery.lose(
         new LeaseLostError(
@@ -153,6 +167,12 @@ class HandlingAttempt {
         ),
       );
       return await this.#rolledBack({ result: "interrupted" });
+    }
+    if (error instanceof TransactionError)
+      return await this.#rolledBack({ result: "failed", error });
+    if (this.#patience.aborted || errors.isSessionLost(error)) {
+      this.doubt = asError(error);
+      return { result: "unknown", error };
     }
     if (errors.isTransient(error)) return await this.#rolledBack({ result: "redelivery", error });
     if (errors.isTransactionAborted(error)) {
@@ -169,10 +189,14 @@ class HandlingAttempt {
   /** Rolls back; where that fails the connection is in doubt, and the first result stands. */
   async #rolledBack(handling: Handling): Promise<Handling> {
     if (!this.#transaction.isOpen) return handling;
+    const { clock, leaseMs } = this.#context.options;
+    const limit = timeLimit(clock, leaseMs, "the rollback was not answered", this.#patience);
     try {
-      await orAbort(this.#connection.rollback(), this.#patience);
+      await orAbort(this.#connection.rollback(), limit.signal);
     } catch (error) {
       this.doubt = asError(error);
+    } finally {
+      limit.cancel();
     }
     return handling;
   }

@@ -42,24 +42,27 @@ export async function settleFailure(
 /**
  * What became of a completion whose commit was not answered, told by the database alone: the row as
  * it is once no transaction holds it. `committed` needs proof that nobody else can have settled the
- * message: it is no longer ours, and our lease had not ended when we saw that.
+ * message: it is processed, and our lease had not ended when we saw that.
  */
 export async function readBack(
   context: InboxContext,
   delivery: InboxDelivery,
 ): Promise<"committed" | "not committed" | "unknown"> {
-  const { options, statements } = context;
+  const { ended, options, statements } = context;
   const values = { id: delivery.id, token: delivery.token };
-  const run = () => runOnce<{ outcome: ReadBack }>(context, statements.readBack, values);
+  const run = () =>
+    runOnce<{ outcome: ReadBack; state: string | null }>(context, statements.readBack, values);
   const backoff = new Backoff(20, 1000);
   for (;;) {
     const { rows } = await tryForALease(context, run);
     const outcome = rows[0]?.outcome;
     const isProof = options.clock.monotonic() < delivery.heldUntil;
     if (outcome === "ours") return "not committed";
-    if (outcome !== "locked") return isProof ? "committed" : "unknown";
-    if (!isProof) return "unknown";
-    await pause(options.clock, backoff.next());
+    if (outcome !== "locked") {
+      return isProof && rows[0]?.state === "processed" ? "committed" : "unknown";
+    }
+    if (!isProof || ended.aborted) return "unknown";
+    await pause(options.clock, backoff.next(), ended);
   }
 }
 
@@ -86,7 +89,7 @@ async function runOnce<Row>(
 
 /** Tries again for as long as a lease lasts: whatever fails that long is left to the lease. */
 async function tryForALease<T>(
-  { dialect, options }: InboxContext,
+  { dialect, ended, options }: InboxContext,
   run: () => Promise<T>,
   isOver: () => boolean = () => false,
 ): Promise<T> {
@@ -96,9 +99,9 @@ async function tryForALease<T>(
     try {
       return await run();
     } catch (error) {
-      const isLate = options.clock.monotonic() >= until || isOver();
+      const isLate = options.clock.monotonic() >= until || isOver() || ended.aborted;
       if (isLate || dialect.errors.isUnstorableText(error)) throw error;
-      await pause(options.clock, backoff.next());
+      await pause(options.clock, backoff.next(), ended);
     }
   }
 }

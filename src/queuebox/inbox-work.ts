@@ -21,10 +21,14 @@ export class InboxWork implements Work<InboxDelivery> {
   readonly #context: InboxContext;
   readonly #handler: InboxHandler;
   readonly #keeper: LeaseKeeper<InboxDelivery>;
+  readonly #ended = new AbortController();
   #claims: InboxClaims | undefined;
+  /** Aborts when the worker stops; until the first claim there is nothing to stop. */
+  #stop: AbortSignal = new AbortController().signal;
 
   /** `canRenew`: there is a connection for renewals while handlers run. */
-  constructor(context: InboxContext, handler: InboxHandler, canRenew: boolean) {
+  constructor(settings: Omit<InboxContext, "ended">, handler: InboxHandler, canRenew: boolean) {
+    const context = { ...settings, ended: this.#ended.signal };
     this.#context = context;
     this.#handler = handler;
     const { clock, leaseMs, renewIntervalMs } = context.options;
@@ -39,7 +43,17 @@ export class InboxWork implements Work<InboxDelivery> {
   }
 
   async open(signal: AbortSignal): Promise<void> {
-    const { hasAggregateIndex } = await inspectTable(this.#context, signal);
+    this.#stop = signal;
+    const { clock, leaseMs } = this.#context.options;
+    const patience = timeLimit(
+      clock,
+      leaseMs,
+      "the database was not reached within a lease",
+      signal,
+    );
+    const { hasAggregateIndex } = await inspectTable(this.#context, patience.signal).finally(() =>
+      patience.cancel(),
+    );
     this.#claims = new InboxClaims(this.#context, hasAggregateIndex);
   }
 
@@ -52,6 +66,7 @@ export class InboxWork implements Work<InboxDelivery> {
 
   /** Nothing is kept any more: what was left behind is left to its lease. */
   close(): void {
+    this.#ended.abort();
     this.#keeper.stop();
   }
 
@@ -83,7 +98,7 @@ export class InboxWork implements Work<InboxDelivery> {
       return "settled";
     }
     if (await this.#isSpent(delivery, message)) return "settled";
-    const handling = await handle(this.#context, delivery, message, this.#handler);
+    const handling = await handle(this.#context, delivery, message, this.#handler, this.#stop);
     return await this.#conclude(delivery, message, handling);
   }
 
@@ -110,6 +125,9 @@ export class InboxWork implements Work<InboxDelivery> {
   ): Promise<Performance> {
     switch (handling.result) {
       case "completed":
+        return "settled";
+      case "unstarted":
+        await this.giveBack([delivery]);
         return "settled";
       case "failed":
         await this.#fail(delivery, message, handling.error);

@@ -26,7 +26,7 @@ import type { InboxHandler } from "./types.ts";
  * });
  */
 export class InboxWorker<const Payload extends PayloadOption = undefined> {
-  readonly #context: InboxContext;
+  readonly #context: Omit<InboxContext, "ended">;
   readonly #plan: ConnectionPlan;
   #isRunning = false;
 
@@ -136,7 +136,10 @@ export class InboxWorker<const Payload extends PayloadOption = undefined> {
   }
 }
 
-function contextOf(source: ConnectionSource, options: ResolvedInboxOptions): InboxContext {
+function contextOf(
+  source: ConnectionSource,
+  options: ResolvedInboxOptions,
+): Omit<InboxContext, "ended"> {
   const dialect = inboxDialects[options.dialect];
   if (dialect === undefined) {
     throw new RangeError(`dialect "${options.dialect}" is not built yet in this version`);

@@ -39,8 +39,9 @@ export interface InboxOptions<Payload extends PayloadOption = PayloadOption> {
   readonly logger?: Logger;
   /**
    * What becomes of a message whose handler was cut off by a shutdown: "expire" leaves it to its
-   * lease, "release" makes it claimable as soon as its handler has ended. Neither spends an attempt.
-   * Default "expire".
+   * lease, "release" makes it claimable as soon as its handler has ended. Neither spends an attempt,
+   * but with `chargeExpired` a lease left to expire does. Default "expire", with `chargeExpired`
+   * "release".
    */
   readonly abandon?: "expire" | "release";
   /**
@@ -127,6 +128,7 @@ export function resolveOptions(options: InboxOptions): ResolvedInboxOptions {
     min: 1,
     max: MAX_INT32,
   });
+  const chargeExpired = checkBoolean("chargeExpired", given.chargeExpired ?? false);
   return {
     source: checkSource(given.source),
     batchSize,
@@ -142,8 +144,11 @@ export function resolveOptions(options: InboxOptions): ResolvedInboxOptions {
     schema: checkInboxSchema(given.schema ?? defaultSchema),
     retryPolicy: checkPolicy(given.retryPolicy ?? defaultRetryPolicy()),
     logger: checkLogger(given.logger),
-    abandon: checkWord("abandon", given.abandon ?? "expire", ["expire", "release"]),
-    chargeExpired: checkBoolean("chargeExpired", given.chargeExpired ?? false),
+    abandon: checkWord("abandon", given.abandon ?? (chargeExpired ? "release" : "expire"), [
+      "expire",
+      "release",
+    ]),
+    chargeExpired,
     listenNotify: checkBoolean("listenNotify", given.listenNotify ?? false),
     payload: checkPayload(given.payload),
     prepareStatements: checkBoolean("prepareStatements", given.prepareStatements ?? false),

@@ -27,10 +27,10 @@ export function isTransient(error: unknown): boolean {
   return state !== undefined && (state.startsWith("40") || state === "55P03");
 }
 
-/** Whether a text cannot be stored in the database's encoding. */
+/** Whether a text cannot be stored: not in the database's encoding, or not in the column's length. */
 export function isUnstorableText(error: unknown): boolean {
   const state = sqlState(error);
-  return state === "22021" || state === "22P05";
+  return state === "22021" || state === "22P05" || state === "22001";
 }
 
 /** Whether statements fail because the transaction was aborted by an earlier error in it. */

@@ -48,7 +48,8 @@ export function claimPastByAggregateStatement(
 ): InboxStatement {
   const names = inboxNames(schema);
   const { column, table } = names;
-  const spare = 2 * checkBatchSize(settings.batchSize);
+  // More than the batch: other claims may hold the first of them locked.
+  const spare = Math.max(200, 4 * checkBatchSize(settings.batchSize));
   // Ordered by the aggregate even where it is one: only the extra index gives that order, so the
   // planner cannot take the due index and filter its way through the hot aggregate.
   const walkOrder = `i.${column.aggregateId}, ${names.order("i")}`;

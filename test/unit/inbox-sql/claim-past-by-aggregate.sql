@@ -39,7 +39,7 @@ WITH RECURSIVE walk AS (
   WHERE i."source" = $1::text AND i."aggregate_id" IS NULL AND i."scheduled_at" <= statement_timestamp()
     AND i."consumption" = 'pull' AND i."state" = ANY ('{pending,pending}')
   ORDER BY i."aggregate_id", i."scheduled_at", i."created_at", i."id"
-  LIMIT 20
+  LIMIT 200
 ), expired AS MATERIALIZED (
   SELECT x.aggregate_id, x.scheduled_at, x.created_at, x.id
   FROM (
@@ -73,7 +73,7 @@ WITH RECURSIVE walk AS (
       WHERE first.aggregate_id = x.aggregate_id AND (first.scheduled_at, first.created_at, first.id) < (x.scheduled_at, x.created_at, x.id)
     )
   END
-  LIMIT 20
+  LIMIT 200
 ), candidate AS MATERIALIZED (
   SELECT every.*
   FROM (
