@@ -10,34 +10,36 @@ export function checkOut(source: ConnectionSource, signal: AbortSignal): Promise
 
 /**
  * Releases a connection: whole without an error, in doubt with one. One in doubt is rolled back first
- * where nobody knows that its source destroys it, and nobody waits for that: a rollback may stand behind
- * a statement that never ends. A release that fails is no news: the work on the connection is over, and
- * the pool knows what it lost.
+ * where nobody knows that its source destroys it. The caller does not wait for that, and it has a limit:
+ * a rollback may stand behind a statement that never ends. A release that fails is no news: the work on
+ * the connection is over, and the pool knows what it lost.
  */
 export async function giveBack(connection: Connection, error?: Error): Promise<void> {
   if (error === undefined || connection.destroysOnError === true) {
     await release(connection, error);
     return;
   }
-  void Promise.resolve()
-    .then(() => connection.rollback())
-    .catch(() => {})
-    .then(() => release(connection, error));
+  void inTime(() => connection.rollback()).then(() => release(connection, error));
 }
 
 async function release(connection: Connection, error: Error | undefined): Promise<void> {
+  await inTime(() => (error === undefined ? connection.release() : connection.release(error)));
+}
+
+/** Ends when the goodbye does, however it does, or when it takes too long. */
+async function inTime(sayGoodbye: () => void | Promise<void>): Promise<void> {
   try {
-    const released = error === undefined ? connection.release() : connection.release(error);
-    if (released === undefined) return;
-    const limit = timeLimit(systemClock, RELEASE_LIMIT_MS, "the release was not answered");
-    await orAbort(released, limit.signal).finally(() => limit.cancel());
+    const goodbye = sayGoodbye();
+    if (goodbye === undefined) return;
+    const limit = timeLimit(systemClock, GOODBYE_LIMIT_MS, "the goodbye was not answered");
+    await orAbort(goodbye, limit.signal).finally(() => limit.cancel());
   } catch {
     // See above.
   }
 }
 
-/** Nobody waits longer than this for a release. */
-const RELEASE_LIMIT_MS = 2000;
+/** Nobody waits longer than this for a rollback or a release of a connection in doubt. */
+const GOODBYE_LIMIT_MS = 2000;
 
 /**
  * Runs something on a connection of its own. Whatever goes wrong there puts the connection in doubt, and

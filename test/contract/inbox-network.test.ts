@@ -110,7 +110,10 @@ describe("a network that fails", () => {
       await until(() => logger.of("lease_lost").length > 0);
       proxy.resume();
       await until(async () => (await inbox.count("processed")) === 1);
-      await until(() => stalled !== undefined && !proxy.connections.includes(stalled));
+      // A source that cannot destroy has it rolled back instead.
+      if (name !== "handmade") {
+        await until(() => stalled !== undefined && !proxy.connections.includes(stalled));
+      }
       await running.stop();
       expect(abortedAfterMs).toBeLessThan(leaseMs + 500);
       expect(await inbox.effects()).toEqual([KEY]);
@@ -121,7 +124,7 @@ describe("a network that fails", () => {
       const { inbox, proxy, source } = await openBehindProxy(name, open);
       await inbox.insert({ key: KEY });
       const logger = new LineLogger();
-      const leaseMs = 2400;
+      const leaseMs = 6000;
       const options = { source: "orders", pollIntervalMs: 20, leaseMs, logger };
       const handled: boolean[] = [];
       const running = start((signal) =>

@@ -16,10 +16,14 @@ describe("a worker whose database is away", () => {
       const clock = new TestClock();
       const watched = new WatchedSource(inbox.source);
       watched.failure = new Error("getaddrinfo ENOTFOUND postgres://app:hunter2@db/shop");
-      const { logger, stop } = work(watched, () => {}, { clock, pollIntervalMs: 200 });
+      // An hour's lease tells the limit of a try from the wait after it.
+      const leaseMs = 3_600_000;
+      const { logger, stop } = work(watched, () => {}, { clock, pollIntervalMs: 200, leaseMs });
       const waits: number[] = [];
       for (let failures = 1; failures <= 20; failures++) {
-        await eventually(() => watched.connects === failures && clock.timers === 1);
+        await eventually(
+          () => watched.connects === failures && clock.timers === 1 && (clock.next ?? 0) < leaseMs,
+        );
         waits.push(clock.next ?? Number.NaN);
         // The last failure's wait is the one that ends with a connection.
         if (failures === 20) watched.failure = undefined;
@@ -109,6 +113,8 @@ describe("a worker whose database is away", () => {
       );
       await inbox.query(`BEGIN; SET TRANSACTION READ WRITE; DO $$ BEGIN
           EXECUTE format('ALTER DATABASE %I SET default_transaction_read_only = off', current_database());
+          PERFORM pg_terminate_backend(pid) FROM pg_stat_activity
+          WHERE datname = current_database() AND pid <> pg_backend_pid() AND application_name <> 'test';
         END $$; COMMIT`);
       await eventually(async () => (await inbox.count("processed")) === 1);
       await stop();
