@@ -277,6 +277,7 @@ function claimsOn({ source }: OpenedInbox, batchSize: number): InboxClaims {
     statements: postgresInbox.statements(options.schema, options),
     options,
     log: new Log(),
+    ended: new AbortController().signal,
     fields: {},
   };
   return new InboxClaims(context, false);

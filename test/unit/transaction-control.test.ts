@@ -78,3 +78,13 @@ test("it is linear on hostile text", () => {
     expect(performance.now() - started, piece).toBeLessThan(1_000);
   }
 });
+
+test("a line comment ends at a carriage return too, as it does for the server", () => {
+  expect(transactionControl("-- a note\rCOMMIT")).toBe("COMMIT");
+});
+
+test("an escape string with very many doubled quotes is read in one go", () => {
+  const many = "''".repeat(200_000);
+  expect(transactionControl(`SELECT E'${many}\\''; COMMIT`)).toBe("COMMIT");
+  expect(transactionControl(`SELECT E'${many}; COMMIT'`)).toBeUndefined();
+});
