@@ -66,7 +66,7 @@ export function isObject(value: unknown): value is Record<string, unknown> {
 export function hasMethods<Name extends string>(
   value: unknown,
   names: readonly Name[],
-): value is Record<Name, (...args: never[]) => unknown> {
+): value is Record<Name, (...args: unknown[]) => unknown> {
   if (!isObject(value) && typeof value !== "function") return false;
   const methods: object = value;
   return names.every((name) => typeof Reflect.get(methods, name) === "function");

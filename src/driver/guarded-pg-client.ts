@@ -1,6 +1,7 @@
+import { hasMethods, isObject } from "../options.ts";
 import type { GuardedClient } from "./connection.ts";
 import { NestedTransactions } from "./nested-transactions.ts";
-import { hasMethods, isObject, type PgClientLike } from "./pg-types.ts";
+import type { PgClientLike } from "./pg-types.ts";
 import { findTransactionControl } from "./transaction-control.ts";
 
 /**

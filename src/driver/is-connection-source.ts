@@ -1,5 +1,5 @@
+import { hasMethods } from "../options.ts";
 import type { ConnectionSource } from "./connection.ts";
-import { hasMethods } from "./pg-types.ts";
 
 /**
  * Whether a value can be asked for connections: by its shape, so that a source made by hand or by

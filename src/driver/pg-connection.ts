@@ -1,4 +1,5 @@
 import { asError, TransactionError } from "../errors.ts";
+import { hasMethods } from "../options.ts";
 import { commitRefused } from "./commit-error.ts";
 import type { Connection, GuardedClient, QueryResult, Step } from "./connection.ts";
 import { flushGroups } from "./flush-groups.ts";
@@ -6,7 +7,6 @@ import { guardPgClient } from "./guarded-pg-client.ts";
 import { type FlushStatement, flush } from "./pg-flush.ts";
 import { PgStatementNames } from "./pg-statement-names.ts";
 import {
-  hasMethods,
   isWireClient,
   type PgClientLike,
   type PgResultLike,

@@ -2,6 +2,7 @@
  * What intray needs of `pg`, structurally: no driver is imported, so it does not matter which copy
  * or version of it the service has.
  */
+import { hasMethods, isObject } from "../options.ts";
 
 export interface PgResultLike {
   readonly rows: unknown[];
@@ -153,16 +154,4 @@ export function queryClassOf(client: object): PgQueryClass | undefined {
 
 function isQueryClass(value: unknown): value is PgQueryClass {
   return typeof value === "function" && hasMethods(value.prototype, QUERY_METHODS);
-}
-
-export function isObject(value: unknown): value is object {
-  return typeof value === "object" && value !== null;
-}
-
-export function hasMethods<Name extends string>(
-  value: unknown,
-  names: readonly Name[],
-): value is Record<Name, (...args: unknown[]) => unknown> {
-  if (!isObject(value) && typeof value !== "function") return false;
-  return names.every((name) => typeof Reflect.get(value, name) === "function");
 }

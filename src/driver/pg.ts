@@ -1,12 +1,11 @@
 import { asError } from "../errors.ts";
+import { hasMethods, isObject } from "../options.ts";
 import { orAbort } from "../time-limit.ts";
 import { quoteChannel } from "./channel.ts";
 import type { Connection, ConnectionSource, Listener } from "./connection.ts";
 import { PgConnection } from "./pg-connection.ts";
 import { listenOnClient } from "./pg-listen.ts";
 import {
-  hasMethods,
-  isObject,
   isWireClient,
   type PgModuleLike,
   type PgOwnedPoolLike,

@@ -1,4 +1,5 @@
 import { asError, TransactionError } from "../errors.ts";
+import { hasMethods } from "../options.ts";
 import { quoteChannel } from "./channel.ts";
 import { commitRefused } from "./commit-error.ts";
 import type {
@@ -10,7 +11,6 @@ import type {
 } from "./connection.ts";
 import { FifoLock } from "./fifo-lock.ts";
 import { guardPglite } from "./guarded-pglite.ts";
-import { hasMethods } from "./pg-types.ts";
 import { textParameter } from "./text-parameter.ts";
 
 /** What PGlite answers a statement with. */

@@ -1,7 +1,7 @@
 import { asError } from "../errors.ts";
+import { hasMethods, isObject } from "../options.ts";
 import { quoteChannel } from "./channel.ts";
 import type { Listener } from "./connection.ts";
-import { hasMethods, isObject } from "./pg-types.ts";
 import type { PostgresJsSqlLike } from "./postgres-js-types.ts";
 
 /**

@@ -1,4 +1,4 @@
-import { hasMethods, isObject } from "./pg-types.ts";
+import { hasMethods, isObject } from "../options.ts";
 
 /**
  * What intray needs of postgres.js, structurally: no driver is imported, so it does not matter which

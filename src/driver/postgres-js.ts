@@ -1,6 +1,6 @@
+import { hasMethods, isObject } from "../options.ts";
 import { orAbort } from "../time-limit.ts";
 import type { Connection, ConnectionSource, Listener } from "./connection.ts";
-import { hasMethods, isObject } from "./pg-types.ts";
 import { PostgresJsConnection } from "./postgres-js-connection.ts";
 import { listenThroughSql } from "./postgres-js-listen.ts";
 import { openSession } from "./postgres-js-session.ts";

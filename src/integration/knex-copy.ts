@@ -1,4 +1,4 @@
-import { hasMethods, isObject } from "../driver/pg-types.ts";
+import { hasMethods, isObject } from "../options.ts";
 import { type OrmTransaction, pgPoolOn } from "./transaction-pool.ts";
 
 /** What intray needs of the service's Knex, structurally. */

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { hasMethods } from "../driver/pg-types.ts";
+import { hasMethods } from "../options.ts";
 import { clientOf, type OrmTransaction, pgPoolOn, TransactionPool } from "./transaction-pool.ts";
 
 export type { OrmTransaction } from "./transaction-pool.ts";

@@ -3,8 +3,9 @@
  *
  * @module
  */
-import { hasMethods } from "../driver/pg-types.ts";
+
 import { TransactionError } from "../errors.ts";
+import { hasMethods } from "../options.ts";
 import { type KnexLike, knexCopyOn } from "./knex-copy.ts";
 import type { OrmTransaction } from "./transaction-pool.ts";
 

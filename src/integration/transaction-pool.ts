@@ -1,6 +1,6 @@
-import { hasMethods, isObject } from "../driver/pg-types.ts";
 import { findTransactionControl, type TransactionControl } from "../driver/transaction-control.ts";
 import { TransactionError } from "../errors.ts";
+import { hasMethods, isObject } from "../options.ts";
 
 /** What an integration needs of a handler's transaction; the `tx` of every handler has it. */
 export interface OrmTransaction {

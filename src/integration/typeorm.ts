@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { hasMethods, isObject } from "../driver/pg-types.ts";
+import { hasMethods, isObject } from "../options.ts";
 import { type OrmTransaction, pgPoolOn } from "./transaction-pool.ts";
 
 export type { OrmTransaction } from "./transaction-pool.ts";
