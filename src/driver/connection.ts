@@ -100,4 +100,6 @@ export interface ConnectionSource {
    * stops it and gives everything back.
    */
   listen?(channel: string, listener: Listener): Promise<() => Promise<void>>;
+  /** `listen` takes none of the `max` connections. Default false. */
+  readonly listensApart?: boolean;
 }

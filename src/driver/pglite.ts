@@ -63,6 +63,7 @@ const locks = new WeakMap<PgliteLike, FifoLock>();
 
 class PgliteSource implements ConnectionSource {
   readonly max = 1;
+  readonly listensApart = true;
   readonly #db: PgliteLike;
   readonly #lock: FifoLock;
 

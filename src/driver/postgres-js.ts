@@ -45,6 +45,8 @@ export function fromPostgresJs(sql: PostgresJsSqlLike): ConnectionSource {
 
 class PostgresJsSource implements ConnectionSource {
   readonly max?: number;
+  /** The library opens a connection of its own for it. */
+  readonly listensApart = true;
   readonly #sql: PostgresJsSqlLike & PostgresJsRunner;
 
   constructor(sql: PostgresJsSqlLike & PostgresJsRunner) {

@@ -1,3 +1,4 @@
+import type { ConnectionSource } from "../driver/connection.ts";
 import { checkNumber, MAX_INT32 } from "../options.ts";
 import type { ResolvedInboxOptions } from "./options.ts";
 
@@ -18,13 +19,13 @@ export interface ConnectionPlan {
  * @throws RangeError where the source has too few connections for these options.
  */
 export function planConnections(
-  max: number | undefined,
+  { max, listensApart = false }: Pick<ConnectionSource, "max" | "listensApart">,
   options: ResolvedInboxOptions,
 ): ConnectionPlan {
   const { batchSize, listenNotify, maxConcurrency } = options;
   if (max === undefined) return { slots: maxConcurrency, inHand: batchSize, canRenew: true };
   checkNumber("connections.max", max, { min: 1, max: MAX_INT32 });
-  const available = listenNotify ? max - 1 : max;
+  const available = listenNotify && !listensApart ? max - 1 : max;
   if (available < 1) {
     throw new RangeError(
       `listenNotify holds one connection, and connections.max is ${max}: it takes at least 2, better ${maxConcurrency + 2}`,

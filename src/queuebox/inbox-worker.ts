@@ -38,7 +38,7 @@ export class InboxWorker<const Payload extends PayloadOption = undefined> {
       throw new TypeError(`connections: ${connectionSourceHint(connections)}`);
     }
     const resolved = resolveOptions(options);
-    this.#plan = planConnections(connections.max, resolved);
+    this.#plan = planConnections(connections, resolved);
     this.#context = contextOf(connections, resolved);
   }
 

@@ -25,6 +25,19 @@ async function resting(inbox: OpenedInbox, watched: WatchedSource): Promise<void
 }
 
 describe("a worker that listens for notifications", () => {
+  forEachSource({ connections: "one" }, (_name, open) => {
+    test("takes a new message at once on a source of one connection that listens apart", async () => {
+      const inbox = await openInbox(open, { listenNotify: true });
+      if (inbox.source.listensApart !== true) return;
+      const { stop } = work(inbox.source, () => {}, { listenNotify: true, pollIntervalMs: HOUR });
+      await inbox.insert({ key: "first" });
+      await eventually(async () => (await inbox.count("processed")) === 1);
+      await inbox.insert({ key: "second" });
+      await eventually(async () => (await inbox.count("processed")) === 2);
+      await stop();
+    });
+  });
+
   forEachSource({ connections: "many" }, (_name, open) => {
     test("takes a new message at once, also with a poll interval of an hour; others' messages wake nobody", async () => {
       const inbox = await openInbox(open, { listenNotify: true });

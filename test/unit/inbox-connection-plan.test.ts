@@ -3,7 +3,11 @@ import { planConnections } from "../../src/queuebox/connection-plan.ts";
 import { type InboxOptions, resolveOptions } from "../../src/queuebox/index.ts";
 
 function plan(max: number | undefined, options: Partial<InboxOptions> = {}) {
-  return planConnections(max, resolveOptions({ source: "orders", maxConcurrency: 5, ...options }));
+  const source = max === undefined ? {} : { max };
+  return planConnections(
+    source,
+    resolveOptions({ source: "orders", maxConcurrency: 5, ...options }),
+  );
 }
 
 describe("how a worker shares out the connections of a pool", () => {
@@ -24,6 +28,12 @@ describe("how a worker shares out the connections of a pool", () => {
   test("a source that does not say how many it has is trusted to have enough", () => {
     expect(plan(undefined)).toEqual({ slots: 5, inHand: 10, canRenew: true });
     expect(plan(undefined, { listenNotify: true })).toMatchObject({ slots: 5 });
+  });
+
+  test("listening takes none where the source listens apart", () => {
+    const options = resolveOptions({ source: "orders", maxConcurrency: 5, listenNotify: true });
+    expect(planConnections({ max: 1, listensApart: true }, options)).toMatchObject({ slots: 1 });
+    expect(planConnections({ max: 6, listensApart: true }, options)).toMatchObject({ slots: 5 });
   });
 
   test("listening takes one of them", () => {
