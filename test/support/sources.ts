@@ -183,7 +183,13 @@ function connectPg(url: string, max: number): Connected {
 
 function connectPostgresJs(url: string, max: number): Connected {
   // A session that ends while the library looks up array types is an unhandled rejection inside it.
-  const sql = postgres(url, { max, onnotice: () => undefined, fetch_types: false });
+  // And its own backoff, which killed sessions drive up to 20 seconds, would outlast a test's leases.
+  const sql = postgres(url, {
+    max,
+    onnotice: () => undefined,
+    fetch_types: false,
+    backoff: () => 0.05,
+  });
   return { source: fromPostgresJs(sql), end: () => sql.end({ timeout: END_DEADLINE_S }) };
 }
 
