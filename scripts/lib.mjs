@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import { mkdir, readFile, rm } from "node:fs/promises";
 import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 
 export const root = fileURLToPath(new URL("..", import.meta.url));
@@ -50,12 +50,17 @@ export async function vitest(args, env = {}) {
   await rm(report, { force: true });
   const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
   const { code } = await node(tool("vitest"), ["run", ...args, ...reporters], { env });
-  const counts = await readFile(report, "utf8").then(
+  const { failures, ...counts } = await readFile(report, "utf8").then(
     (text) => countTests(JSON.parse(text)),
-    () => ({ passed: 0, failed: 0, skipped: 0 }),
+    () => ({ passed: 0, failed: 0, skipped: 0, failures: [] }),
   );
   await rm(report, { force: true });
-  if (code !== 0 && counts.failed === 0) counts.failed = 1;
+  if (code !== 0 && counts.failed === 0) {
+    counts.failed = 1;
+    failures.push("vitest: an error outside any test");
+  }
+  if (failures.length > 0) console.log();
+  for (const failure of failures) console.log(`FAILED ${failure}`);
   return counts;
 }
 
@@ -64,10 +69,16 @@ function countTests(report) {
   const broken = report.testResults.filter(
     (file) => file.status === "failed" && file.assertionResults.length === 0,
   );
+  const failed = report.testResults.flatMap((file) =>
+    file.assertionResults
+      .filter((test) => test.status === "failed")
+      .map((test) => `${relative(root, file.name)}: ${test.fullName}`),
+  );
   return {
     passed: report.numPassedTests,
     failed: report.numFailedTests + broken.length,
     skipped: report.numPendingTests + report.numTodoTests,
+    failures: [...broken.map((file) => `${relative(root, file.name)} as a whole`), ...failed],
   };
 }
 

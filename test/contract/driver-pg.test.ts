@@ -222,7 +222,10 @@ describeOn("postgres", "fromPg", () => {
     await second.release();
 
     const third = await source.connect();
-    const sleeping = run(third, BEGIN, query("SELECT pg_sleep(60)"), COMMIT);
+    // Watched from the start: it may fail before the statement that kills it is answered.
+    const killed = expect(
+      run(third, BEGIN, query("SELECT pg_sleep(60)"), COMMIT),
+    ).rejects.toThrow();
     const sleeper = await until(async () => {
       const { rows } = await database.query<{ pid: number }>(
         "SELECT pid FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND datname = current_database()",
@@ -230,7 +233,7 @@ describeOn("postgres", "fromPg", () => {
       return rows[0]?.pid;
     });
     await terminate(sleeper);
-    await expect(sleeping).rejects.toThrow();
+    await killed;
     await third.release(new Error("in doubt"));
 
     const fourth = await source.connect();

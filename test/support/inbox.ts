@@ -87,9 +87,10 @@ export async function openInbox(
         await opened.query(
           `INSERT INTO ${schema.table} (${schema.source}, ${schema.idempotencyKey}, ${schema.aggregateId},
             ${schema.eventType}, ${schema.correlationId}, ${schema.payload}, ${schema.headers}, ${schema.attempt},
-            ${schema.scheduledAt}, ${schema.consumption})
+            ${schema.scheduledAt}, ${schema.createdAt}, ${schema.consumption})
           VALUES ($1, $2, $3, $4, $5, $6::text::jsonb, $7::text::jsonb, $8::int,
-            clock_timestamp() + $9::float8 * interval '1 millisecond', 'pull')`,
+            clock_timestamp() + $9::float8 * interval '1 millisecond',
+            clock_timestamp() + $10::float8 * interval '1 microsecond', 'pull')`,
           [
             row.source ?? "orders",
             row.key ?? `key-${inserted}`,
@@ -100,6 +101,8 @@ export async function openInbox(
             JSON.stringify(row.headers ?? {}),
             row.attempt ?? 0,
             row.dueInMs ?? 0,
+            // The clock of PGlite counts milliseconds: rows of one are in the order they were written.
+            inserted,
           ],
         );
       }
