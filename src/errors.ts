@@ -77,6 +77,34 @@ export class TimeoutError extends IntrayError {
   }
 }
 
+/** A table's description breaks rules; the message holds each of them, a line a rule. */
+export class TableError extends IntrayError {
+  constructor(message: string) {
+    super("TABLE", message);
+  }
+}
+
+/** A row could not be read into a message; policies see it as the failure. */
+export class DecodeError extends IntrayError {
+  constructor(message: string, options?: ErrorOptions) {
+    super("DECODE", message, options);
+  }
+}
+
+/** A settlement failed in the database; the message names the event and the table. */
+export class SettlementError extends IntrayError {
+  constructor(message: string, options?: ErrorOptions) {
+    super("SETTLEMENT", message, options);
+  }
+}
+
+/** A name was published to that no route leads from. */
+export class RouteError extends IntrayError {
+  constructor(message: string) {
+    super("ROUTE", message);
+  }
+}
+
 /** An unknown thrown value as an Error, itself where it is one. */
 export function asError(thrown: unknown): Error {
   return thrown instanceof Error

@@ -1,4 +1,5 @@
 import type { Step } from "../driver/connection.ts";
+import type { DialectErrors } from "./errors.ts";
 import type { InboxColumn, InboxSchema } from "./inbox-schema.ts";
 import type { InboxStatement } from "./inbox-statement.ts";
 
@@ -78,17 +79,4 @@ export interface CatalogueRow {
   readonly name: string;
   readonly present: boolean;
   readonly table_present: boolean;
-}
-
-export interface DialectErrors {
-  /** The session is gone or in doubt: nobody knows what became of the statement. */
-  isSessionLost(error: unknown): boolean;
-  /** The same again may work: deadlocks, serialization failures, locks that were not free. */
-  isTransient(error: unknown): boolean;
-  /** The text cannot be stored in the database's encoding. */
-  isUnstorableText(error: unknown): boolean;
-  /** An earlier error aborted the transaction. */
-  isTransactionAborted(error: unknown): boolean;
-  /** `completeOrFail` found the claim lost. */
-  isClaimLost(error: unknown): boolean;
 }

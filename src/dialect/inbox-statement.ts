@@ -1,11 +1,7 @@
-/** What a statement is everywhere in this library: its text and which parameters it takes, in order. */
+import type { Statement } from "./statement.ts";
 
-/** A statement as data. */
-export interface InboxStatement {
-  readonly text: string;
-  /** The names of the positional parameters: the first is `$1` (PostgreSQL). */
-  readonly params: readonly string[];
-}
+/** A statement of the inbox: its text, and the names of its positional parameters in order. */
+export interface InboxStatement extends Statement {}
 
 /** The five statements that make a worker, in any language. */
 export interface InboxStatements {

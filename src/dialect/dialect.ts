@@ -1,0 +1,201 @@
+import type { Step } from "../driver/connection.ts";
+import type {
+  ColumnDescription,
+  ColumnType,
+  FormName,
+  IsolationLevel,
+  TableDescription,
+  TransactionMode,
+} from "../table/description.ts";
+import type { DialectErrors } from "./errors.ts";
+import type { Statement } from "./statement.ts";
+
+/**
+ * The SQL of one database: pure functions from a table's description to statements. Nothing here does
+ * I/O. A service may bring its own; a form that it does not build is refused by name.
+ *
+ * Conventions of every statement here:
+ * - `ids`, `tokens`, `attempts`, `delaysMs`: lists of one length, each made by {@link Dialect.list};
+ *   a row's three parts stand at one place. `now`: the clock's time as ISO 8601 text, taken only by
+ *   statements of tables whose clock is not the database's.
+ * - A claim's rows carry `id`, `token`, `attempt`, `group`, `key` (each text or null) and the columns
+ *   asked for as `c0`, `c1`... in the order of {@link ClaimSettings.columns}, as
+ *   {@link TypeCodec.read} reads them.
+ * - Statements that take many rows lock them in one order, so that two of them cannot deadlock.
+ */
+export interface Dialect {
+  /** As `custom` and `ddl` name it, such as "postgres". */
+  readonly name: string;
+  readonly features: DialectFeatures;
+  readonly errors: DialectErrors;
+  /** The placeholder of the parameter at this position, counted from 1. */
+  placeholder(position: number): string;
+  /** A quoted identifier; the name is checked already. */
+  quoted(name: string): string;
+  /**
+   * Opens a transaction. `undefined` is the database's own default; the library's short statements
+   * ask for `safeLevel`.
+   */
+  begin(level: IsolationLevel | TransactionMode | undefined): Extract<Step, { kind: "begin" }>;
+  /** What the library's own short transactions open at. */
+  readonly safeLevel: IsolationLevel | TransactionMode;
+  readonly savepoint: { readonly set: string; readonly rollback: string };
+  /** A list of values as one parameter. */
+  list(values: readonly (string | number | null)[]): unknown;
+  readonly types: { readonly [type in ColumnType]: TypeCodec };
+
+  rowLock?(table: TableDescription, settings: ClaimSettings): RowLockStatements;
+  lease?(table: TableDescription, settings: LeaseSettings): LeaseStatements;
+  advisoryLock?(table: TableDescription, settings: ClaimSettings): AdvisoryLockStatements;
+
+  /** Writes `rows` rows of these columns: parameters `r0c0, r0c1, ... r1c0, ...`; answers `id` a row. */
+  insert(table: TableDescription, columns: readonly ColumnDescription[], rows: number): Statement;
+  /** Notifies listeners once; parameters `channel`, `payload`. Left out where there is no such thing. */
+  notify?(): Statement;
+  /** The channel on which writers to the table notify. */
+  channel?(table: TableDescription): string;
+  readonly inspection: TableInspection;
+  /** CREATE TABLE and the indexes that the claims want; with `listenNotify` also the trigger. */
+  ddl(table: TableDescription, options?: { readonly listenNotify?: boolean }): readonly string[];
+}
+
+export interface DialectFeatures {
+  readonly forms: readonly FormName[];
+  readonly isolations: readonly IsolationLevel[];
+  readonly modes: readonly TransactionMode[];
+  readonly listenNotify: boolean;
+  /** An SQL error aborts the transaction it happens in. */
+  readonly errorsAbortTransactions: boolean;
+  /** Longest name, and what its length counts. */
+  readonly longestName: { readonly length: number; readonly unit: "bytes" | "characters" };
+}
+
+/** How a column's values cross the driver, whatever parsers the application has set on it. */
+export interface TypeCodec {
+  /** The expression that a SELECT list reads the column by; text wherever a driver could change it. */
+  read(expression: string): string;
+  /** What was read as the value that TypeScript sees. Null never comes here. */
+  decode(raw: unknown): unknown;
+  /** A value as a parameter. Null never comes here. @throws TypeError where it is none of the type. */
+  encode(value: unknown): unknown;
+  /** The parameter in a statement, with the cast that makes it the type: `$1::text::jsonb`. */
+  write(placeholder: string): string;
+  /** The type in a CREATE TABLE. */
+  readonly ddl: string;
+}
+
+export interface ClaimSettings {
+  /** What each delivered row must carry beside its id, token and attempt. */
+  readonly columns: readonly ColumnDescription[];
+  /** `one`: parameter `group`; `every`: all groups at once; `none`: a table without groups. */
+  readonly groups: "one" | "every" | "none";
+  /** The most rows that a claim is asked for; a claim's parameter `limit` is at most this. */
+  readonly mostRows: number;
+  /** Where rows go that are given up, if anywhere. */
+  readonly deadLetter?: DeadLetterSettings;
+}
+
+export interface DeadLetterSettings {
+  /** The table that rows go to; the same table where it is left out, and then the group changes. */
+  readonly table?: TableDescription;
+  /** The column of the destination that takes the reason. */
+  readonly reason?: ColumnDescription;
+  /** Pairs of columns (from, to) that are copied into another table. */
+  readonly copied?: readonly (readonly [ColumnDescription, ColumnDescription])[];
+}
+
+export interface LeaseSettings extends ClaimSettings {
+  readonly leaseMs: number;
+}
+
+/** A claimed row as the database answered it. */
+export interface ClaimedRow {
+  readonly id: string;
+  /** Of the lease form: the lease's end, exactly as the database has it. */
+  readonly token: string | null;
+  /** The attempt column as it is now. */
+  readonly attempt: string | null;
+  readonly group: string | null;
+  /** What rows share that wait for each other: a fifo group, a lock key; else the partition key. */
+  readonly key: string | null;
+  readonly [column: `c${number}`]: unknown;
+}
+
+/** Settlements of rows that the transaction, the session or nobody holds: parameters `ids` alone. */
+export interface SettleStatements {
+  /** ids. Marks the row processed where the table has such a column, else deletes it. */
+  readonly ack: Statement;
+  /** ids. The row is claimable at once. Left out where a retry writes nothing. */
+  readonly retry?: Statement;
+  /** ids, delaysMs. Left out on a table without a due column. */
+  readonly retryAfter?: Statement;
+  /** ids, reasons, group (of the destination; null where it has none). Answers `id` a moved row. */
+  readonly deadLetter?: Statement;
+}
+
+/**
+ * Row lock: the claim runs in the transaction that stays open for the handler, and so does the
+ * settlement. Every settlement answers `id` for each row it settled.
+ */
+export interface RowLockStatements extends SettleStatements {
+  /** group (if one), limit. Skips locked rows. */
+  readonly claim: Statement;
+}
+
+/**
+ * Lease: each statement commits by itself. The fence is `ids`, `tokens` and `attempts` together
+ * (attempts is a list of nulls on a table without an attempt column).
+ */
+export interface LeaseStatements extends SettleStatements {
+  /** group (if one), limit, leaseMs. Writes the lease's end and counts the attempt. */
+  readonly claim: Statement;
+  /** Of fifo tables, after the claim's commit: ids, tokens, attempts. Answers `id` of rows to give back. */
+  readonly lookAgain?: Statement;
+  /**
+   * ids, tokens, attempts, leaseMs. Answers for each row `id`, `outcome` (extended, locked, lost) and
+   * `token`, the new one, where it was extended. Waits for no lock.
+   */
+  readonly extend: Statement;
+  /** ids, tokens, attempts. Gives back unstarted rows, the attempt taken off again. Answers `id`. */
+  readonly release: Statement;
+  /** The settlements, each fenced: ids, tokens, attempts and its own. Answers `id` of rows settled. */
+  readonly ack: Statement;
+  readonly retry: Statement;
+  readonly retryAfter?: Statement;
+  readonly deadLetter?: Statement;
+  /** ids, tokens, attempts. Fails its transaction (`isClaimLost`) unless it acknowledges every row. */
+  readonly ackOrFail: Statement;
+  /** ids, tokens, attempts. Locks the rows for a handler's transaction; fails it unless all are ours. */
+  readonly lockOrFail: Statement;
+  /** ids, tokens, attempts. What became of rows whose commit was not answered: `id`, `outcome`. */
+  readonly readBack: Statement;
+}
+
+/** Advisory lock: the session holds the row's key from the claim to the release. */
+export interface AdvisoryLockStatements extends SettleStatements {
+  /**
+   * group (if one), limit. Locks keys without waiting and takes what is claimable still, counting the
+   * attempt; answers `lock` too, what `unlock` takes. Keys that were locked in vain are released, and
+   * keys held elsewhere never hide the rows behind them.
+   */
+  readonly claim: Statement;
+  /** lock (text). Answers one row, `released`: whether the session held it. */
+  readonly unlock: Statement;
+  /** ids. Takes the claim's attempt off again, for a row that was not started. */
+  readonly release: Statement;
+}
+
+/** What a start looks at; each answers rows of the shape beside it. */
+export interface TableInspection {
+  /** `name`, `type`, `nullable`, `generated`, `precision` (of a timestamp) a column; no rows: no table. */
+  columns(table: TableDescription): Statement;
+  /** `ms` and `name` of settings that end transactions. */
+  readonly timeouts: Statement;
+  /** `version` as a number to compare, `label` to show. */
+  readonly version: Statement;
+  readonly oldestVersion: { readonly version: number; readonly label: string };
+  /** The indexes that claims want: DDL, and a statement that answers `present`. */
+  indexes(
+    table: TableDescription,
+  ): readonly { readonly ddl: string; readonly present: Statement }[];
+}
