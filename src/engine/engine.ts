@@ -1,22 +1,20 @@
+import { setMaxListeners } from "node:events";
 import { type Clock, pause } from "../clock.ts";
 import { ShutdownError } from "../errors.ts";
 import type { Log } from "../log.ts";
-import { Backoff, jittered } from "./backoff.ts";
-import { aborted, Bell } from "./bell.ts";
+import { aborted } from "./bell.ts";
+import { ClaimLoop, type ClaimState } from "./claim-loop.ts";
 import type { Delivery } from "./delivery.ts";
 import { Outage } from "./outage.ts";
-import { Slots } from "./slots.ts";
-import { type Claim, FatalError, type Work } from "./work.ts";
+import { type SlotSettings, Slots } from "./slots.ts";
+import type { FatalError, Work } from "./work.ts";
 
 /**
- * The loop of one subscription: claims rows for its free slots, hands each to its handler, refills a
- * slot as soon as it is free, and stops in good order. It knows no SQL; a {@link Work} does.
+ * One subscription at work: claims rows for its free slots ({@link ClaimLoop}), hands each to its
+ * handler, refills a slot as soon as it is free, and stops in good order. It knows no SQL; a
+ * {@link Work} does.
  *
- *     claiming --rows--> claiming            more may be there and a slot is free
- *     claiming --------> full                no slot is free; a settled row wakes it
- *     claiming --------> resting             nothing behind; the poll interval or a wake-up ends it
- *     claiming --error-> backing-off         longer with each failure, at most MAX_BACKOFF_MS
- *     any      --stop--> stopping --> stopped
+ *     claiming, full, resting, backing-off, paused --stop--> stopping --> stopped
  *
  * Stopping: a claim in flight and all that waits for a slot are given back at once; what runs has the
  * grace, then its signal aborts, then a last bounded wait. After that `run` ends even if a handler
@@ -26,32 +24,69 @@ export class Engine<D extends Delivery> {
   readonly #work: Work<D>;
   readonly #settings: EngineSettings;
   readonly #slots: Slots<D>;
-  readonly #bell: Bell;
-  readonly #backoff: Backoff;
-  readonly #outage: Outage;
+  readonly #claims: ClaimLoop<D>;
   readonly #stopping = new AbortController();
   readonly #performances = new Map<D, Promise<void>>();
   readonly #giveBacks = new Set<Promise<void>>();
-  #state: EngineState = "claiming";
-  #isUnavailable = false;
+  #fatal: { readonly error: unknown } | undefined;
+  #end: "stopping" | "stopped" | undefined;
+  #graceMs: number;
 
   constructor(work: Work<D>, settings: EngineSettings) {
+    const { clock, fields, log } = settings;
     this.#work = work;
     this.#settings = settings;
-    this.#slots = new Slots(settings.slots, settings.inHand, (delivery) => this.#start(delivery));
-    this.#bell = new Bell(settings.clock);
-    // Who polls once an hour, since notifications wake him, does not wait an hour after an outage.
-    this.#backoff = new Backoff(Math.min(settings.pollIntervalMs, MAX_BACKOFF_MS), MAX_BACKOFF_MS);
-    this.#outage = new Outage(settings.log, "claiming", "claim_failed", settings.fields);
+    this.#graceMs = settings.graceMs;
+    this.#slots = new Slots(settings, (delivery) => this.#start(delivery));
+    // One listener for each handler that waits for a connection.
+    setMaxListeners(0, this.#stopping.signal);
+    this.#claims = new ClaimLoop(work, {
+      clock,
+      pollIntervalMs: settings.pollIntervalMs,
+      mostClaims: settings.mostClaims ?? 1,
+      outage: new Outage(log, "claiming", "claim_failed", fields),
+      stopping: this.#stopping.signal,
+      wanted: () => this.#slots.wanted,
+      take: (deliveries) => this.#take(deliveries),
+      fatal: (error) => this.#fail(error),
+    });
   }
 
   get state(): EngineState {
-    return this.#state;
+    return this.#end ?? this.#claims.state;
+  }
+
+  /** How many rows are with their handlers. */
+  get running(): number {
+    return this.#slots.running.size;
+  }
+
+  /** How many claimed rows wait for a slot. */
+  get waiting(): number {
+    return this.#slots.waiting;
   }
 
   /** Rows may have become claimable: look now rather than at the next poll. */
   wake(): void {
-    this.#bell.ring();
+    this.#claims.wake();
+  }
+
+  /** Claims no more until {@link resume}; what is in hand goes on. */
+  pause(): void {
+    this.#claims.pause();
+  }
+
+  resume(): void {
+    this.#claims.resume();
+  }
+
+  /** Begins the stop, as an abort of the signal does; `graceMs` replaces the settings' own. */
+  stop(graceMs: number = this.#settings.graceMs): void {
+    if (this.#isStopping) return;
+    this.#graceMs = graceMs;
+    this.#end = "stopping";
+    this.#stopping.abort(new ShutdownError("the worker is stopping"));
+    this.#giveBack(this.#slots.drain());
   }
 
   /**
@@ -59,97 +94,37 @@ export class Engine<D extends Delivery> {
    * @throws the cause of a {@link FatalError}, after the same orderly stop.
    */
   async run(signal?: AbortSignal): Promise<void> {
-    const stop = () => this.#beginStop();
+    const stop = () => this.stop();
     if (signal?.aborted) stop();
     else signal?.addEventListener("abort", stop, { once: true });
-    const failures: unknown[] = [];
-    const claims = this.#claimUntilStopped().catch((error: unknown) => {
-      failures.push(error instanceof FatalError ? error.cause : error);
-      stop();
-    });
+    const claims = this.#claims.run();
     await aborted(this.#stopping.signal);
     await this.#finish(claims);
     this.#work.close();
     signal?.removeEventListener("abort", stop);
-    this.#state = "stopped";
-    if (failures.length > 0) throw failures[0];
-  }
-
-  #beginStop(): void {
-    if (this.#stopping.signal.aborted) return;
-    this.#state = "stopping";
-    this.#stopping.abort(new ShutdownError("the worker is stopping"));
-    this.#bell.ring();
-    this.#giveBack(this.#slots.drain());
+    this.#end = "stopped";
+    if (this.#fatal !== undefined) throw this.#fatal.error;
   }
 
   get #isStopping(): boolean {
     return this.#stopping.signal.aborted;
   }
 
-  async #claimUntilStopped(): Promise<void> {
-    let isOpen = false;
-    while (!this.#isStopping) {
-      if (this.#isUnavailable) {
-        this.#isUnavailable = false;
-        await this.#backOff();
-        continue;
-      }
-      const wanted = this.#slots.wanted;
-      if (wanted === 0) {
-        this.#state = "full";
-        await this.#bell.wait();
-        continue;
-      }
-      this.#state = "claiming";
-      this.#bell.silence();
-      try {
-        if (!isOpen) await this.#work.open(this.#stopping.signal);
-        isOpen = true;
-        if (this.#isStopping) return;
-        const claim = await this.#work.claim(wanted, this.#stopping.signal);
-        this.#outage.succeeded();
-        await this.#take(claim);
-      } catch (error) {
-        if (error instanceof FatalError) throw error;
-        if (this.#isStopping) return;
-        await this.#backOff(error);
-      }
-    }
+  #fail(error: FatalError): void {
+    this.#fatal ??= { error: error.cause };
+    this.stop();
   }
 
-  async #take(claim: Claim<D>): Promise<void> {
-    if (this.#isStopping) {
-      this.#giveBack(claim.deliveries);
-      return;
-    }
-    this.#slots.add(claim.deliveries);
-    // A claim alone does not show that handlers can start; a settled delivery does.
-    if (claim.deliveries.length === 0) this.#backoff.reset();
-    if (claim.rest === "more") return;
-    const { pollIntervalMs } = this.#settings;
-    this.#state = "resting";
-    // Jitter, so that workers that started together do not poll in step for ever.
-    const delayMs =
-      claim.rest === "empty" ? jittered(pollIntervalMs, POLL_JITTER) : claim.rest.afterMs;
-    await this.#bell.wait(delayMs);
-  }
-
-  async #backOff(error?: unknown): Promise<void> {
-    const delayMs = this.#backoff.next();
-    if (error !== undefined) this.#outage.failed(error, delayMs);
-    this.#state = "backing-off";
-    await pause(this.#settings.clock, delayMs, this.#stopping.signal);
+  #take(deliveries: readonly D[]): void {
+    if (this.#isStopping) this.#giveBack(deliveries);
+    else this.#slots.add(deliveries);
   }
 
   #start(delivery: D): void {
     const performance = this.#perform(delivery).finally(() => {
       this.#performances.delete(delivery);
       this.#slots.free(delivery);
-      // The next row of its key is free now. Without a key only a full engine waits for this, and one
-      // whose row went back unsettled: that is not to wait for the next poll.
-      const isWaitedFor = delivery.key !== null || this.#state === "full" || this.#isUnavailable;
-      if (isWaitedFor) this.#bell.ring();
+      this.#claims.freed(delivery.key);
     });
     this.#performances.set(delivery, performance);
   }
@@ -157,8 +132,8 @@ export class Engine<D extends Delivery> {
   async #perform(delivery: D): Promise<void> {
     try {
       const performance = await this.#work.perform(delivery);
-      if (performance === "unavailable") this.#isUnavailable = true;
-      else this.#backoff.reset();
+      if (performance === "unavailable") this.#claims.unavailable();
+      else this.#claims.succeeded();
     } catch (error) {
       this.#settings.log.error(
         "a delivery ended in an unexpected way; its row is left to its lease",
@@ -181,7 +156,8 @@ export class Engine<D extends Delivery> {
   }
 
   async #finish(claims: Promise<void>): Promise<void> {
-    const { clock, graceMs, lastWaitMs, log, fields } = this.#settings;
+    const { clock, lastWaitMs, log, fields } = this.#settings;
+    const graceMs = this.#graceMs;
     const all = async () => {
       await claims;
       await Promise.all([...this.#performances.values(), ...this.#giveBacks]);
@@ -203,13 +179,14 @@ export class Engine<D extends Delivery> {
   }
 }
 
-export type EngineState = "claiming" | "full" | "resting" | "backing-off" | "stopping" | "stopped";
+export type EngineState = ClaimState | "stopping" | "stopped";
 
-export interface EngineSettings {
-  /** Deliveries that are worked side by side. */
-  readonly slots: number;
-  /** Rows that may be in hand at once, running and waiting; at least `slots`. */
-  readonly inHand: number;
+export interface EngineSettings extends SlotSettings {
+  /**
+   * Claims in flight at once, default 1. With more, each takes one row (or batch): for forms that hold
+   * a connection for each.
+   */
+  readonly mostClaims?: number;
   readonly pollIntervalMs: number;
   /** How long running handlers may go on after a stop. */
   readonly graceMs: number;
@@ -220,11 +197,6 @@ export interface EngineSettings {
   /** Fields that every log line carries. */
   readonly fields: Record<string, unknown>;
 }
-
-/** Claims that fail wait at most this long for the next. */
-export const MAX_BACKOFF_MS = 30_000;
-
-const POLL_JITTER = 0.2;
 
 /** Whether the promise settles within the time; rejections pass through. */
 async function endsWithin(clock: Clock, limitMs: number, promise: Promise<void>): Promise<boolean> {

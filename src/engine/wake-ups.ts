@@ -3,7 +3,7 @@ import type { Listener } from "../driver/connection.ts";
 import type { Log } from "../log.ts";
 import { orAbort, timeLimit } from "../time-limit.ts";
 import { Backoff } from "./backoff.ts";
-import { MAX_BACKOFF_MS } from "./engine.ts";
+import { MAX_BACKOFF_MS } from "./claim-loop.ts";
 import { Outage } from "./outage.ts";
 
 /**

@@ -311,3 +311,88 @@ describe("the engine", () => {
     );
   });
 });
+
+describe("an engine with several claims in flight", () => {
+  const apart = { slots: 4, inHand: 4, mostClaims: 4 };
+
+  test("fills its slots side by side, a row a claim", async () => {
+    const clock = new TestClock();
+    const work = new ScriptedWork(clock, 40);
+    work.claimMs = 10;
+    work.performMs = 30;
+    const { stop } = started(engineOn(work, apart));
+    await clock.advance(10);
+    expect(work.mostRunning).toBe(1);
+    // One row was there, so the others look at once: 10 ms for all three, not 30.
+    await clock.advance(10);
+    expect(work.mostRunning).toBe(4);
+    await clock.advance(100);
+    expect(work.performed.length).toBeGreaterThanOrEqual(10);
+    expect(work.mostInHand).toBe(4);
+    stop();
+    await clock.advance(1000);
+  });
+
+  test("N10: polls with one claim while there is nothing, however many slots are idle", async () => {
+    const clock = new TestClock();
+    const work = new ScriptedWork(clock);
+    const engine = engineOn(work, { ...apart, slots: 50, inHand: 50, mostClaims: 50 });
+    const { stop } = started(engine);
+    await clock.advance(0);
+    expect(work.claims).toHaveLength(1);
+    for (let n = 0; n < 20; n += 1) engine.wake();
+    await clock.advance(0);
+    expect(work.claims).toHaveLength(2);
+    stop();
+    await clock.advance(0);
+  });
+
+  test("gives back at a stop whatever its claims in flight still bring", async () => {
+    const clock = new TestClock();
+    const work = new ScriptedWork(clock, 40);
+    work.claimMs = 10;
+    work.performMs = HOUR;
+    const { state, stop } = started(engineOn(work, apart));
+    await clock.advance(15);
+    stop();
+    await clock.advance(10_000);
+    expect(state.end).toBe("resolved");
+    expect(work.givenBack).toHaveLength(3);
+    expect(work.performed).toHaveLength(1);
+  });
+
+  test("counts one outage where several claims fail together", async () => {
+    const clock = new TestClock();
+    const work = new ScriptedWork(clock, 40);
+    const logger = new LineLogger();
+    const { stop } = started(engineOn(work, apart, logger));
+    await clock.advance(5);
+    work.claimError = new Error("gone");
+    await clock.advance(500);
+    const before = work.claims.length;
+    await clock.advance(120_000);
+    expect(work.claims.length - before).toBeLessThan(12);
+    stop();
+    await clock.advance(0);
+  });
+});
+
+test("a paused engine claims nothing, works what it has, and goes on at once when it is resumed", async () => {
+  const clock = new TestClock();
+  const work = new ScriptedWork(clock, 1);
+  const engine = engineOn(work);
+  const { stop } = started(engine);
+  engine.pause();
+  await clock.advance(10_000);
+  const before = work.claims.length;
+  expect(engine.state).toBe("paused");
+  work.add(3);
+  engine.wake();
+  await clock.advance(10_000);
+  expect(work.claims).toHaveLength(before);
+  engine.resume();
+  await clock.advance(100);
+  expect(work.performed).toHaveLength(4);
+  stop();
+  await clock.advance(0);
+});
