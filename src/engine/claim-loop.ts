@@ -47,6 +47,11 @@ export class ClaimLoop<D extends Delivery> {
     return this.#state;
   }
 
+  /** Nothing makes it look before the next poll, or at all. */
+  get isAtRest(): boolean {
+    return this.#state === "paused" || (this.#state === "resting" && !this.#isWoken);
+  }
+
   /** Looks now rather than at the next poll. */
   wake(): void {
     this.#isWoken = true;
@@ -141,6 +146,7 @@ export class ClaimLoop<D extends Delivery> {
     const leftMs = this.#restUntil - this.#settings.clock.monotonic();
     if (leftMs <= 0) return false;
     this.#state = "resting";
+    if (this.#inFlight.size === 0) this.#settings.rested();
     await this.#bell.wait(leftMs);
     return true;
   }
@@ -195,6 +201,8 @@ export interface ClaimLoopSettings<D> {
   /** How many rows there is room for. */
   wanted(): number;
   take(deliveries: readonly D[]): void;
+  /** The last claim found nothing behind what it took, and no other is in flight. */
+  rested(): void;
   /** Claiming again cannot help. */
   fatal(error: FatalError): void;
 }

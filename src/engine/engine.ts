@@ -28,6 +28,7 @@ export class Engine<D extends Delivery> {
   readonly #stopping = new AbortController();
   readonly #performances = new Map<D, Promise<void>>();
   readonly #giveBacks = new Set<Promise<void>>();
+  readonly #idleWaiters: (() => void)[] = [];
   #fatal: { readonly error: unknown } | undefined;
   #end: "stopping" | "stopped" | undefined;
   #graceMs: number;
@@ -48,6 +49,7 @@ export class Engine<D extends Delivery> {
       stopping: this.#stopping.signal,
       wanted: () => this.#slots.wanted,
       take: (deliveries) => this.#take(deliveries),
+      rested: () => this.#tellIdle(),
       fatal: (error) => this.#fail(error),
     });
   }
@@ -69,6 +71,18 @@ export class Engine<D extends Delivery> {
   /** Rows may have become claimable: look now rather than at the next poll. */
   wake(): void {
     this.#claims.wake();
+  }
+
+  /**
+   * Looks once more, and resolves when a claim has found nothing and nothing is in hand; at once when
+   * the engine is paused with nothing in hand, or has stopped.
+   */
+  idle(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#idleWaiters.push(resolve);
+      if (this.#end === "stopped" || this.state === "paused") this.#tellIdle();
+      else this.wake();
+    });
   }
 
   /** Claims no more until {@link resume}; what is in hand goes on. */
@@ -103,6 +117,7 @@ export class Engine<D extends Delivery> {
     this.#work.close();
     signal?.removeEventListener("abort", stop);
     this.#end = "stopped";
+    this.#tellIdle();
     if (this.#fatal !== undefined) throw this.#fatal.error;
   }
 
@@ -125,8 +140,14 @@ export class Engine<D extends Delivery> {
       this.#performances.delete(delivery);
       this.#slots.free(delivery);
       this.#claims.freed(delivery.key);
+      if (this.#claims.isAtRest) this.#tellIdle();
     });
     this.#performances.set(delivery, performance);
+  }
+
+  #tellIdle(): void {
+    if (this.running + this.waiting > 0) return;
+    for (const resolve of this.#idleWaiters.splice(0)) resolve();
   }
 
   async #perform(delivery: D): Promise<void> {

@@ -396,3 +396,28 @@ test("a paused engine claims nothing, works what it has, and goes on at once whe
   stop();
   await clock.advance(0);
 });
+
+test("idle resolves when a claim found nothing and nothing is in hand", async () => {
+  const clock = new TestClock();
+  const work = new ScriptedWork(clock, 5);
+  work.claimMs = 5;
+  const engine = engineOn(work);
+  const { stop } = started(engine);
+  let performed: number | undefined;
+  void engine.idle().then(() => {
+    performed = work.performed.length - work.inHand.size;
+  });
+  await clock.advance(15);
+  expect(performed).toBeUndefined();
+  await clock.advance(100);
+  expect(performed).toBe(5);
+  work.add(1);
+  void engine.idle().then(() => {
+    performed = work.performed.length - work.inHand.size;
+  });
+  await clock.advance(100);
+  expect(performed).toBe(6);
+  stop();
+  await clock.advance(0);
+  await engine.idle();
+});
