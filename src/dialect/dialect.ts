@@ -40,6 +40,10 @@ export interface Dialect {
   /** What the library's own short transactions open at. */
   readonly safeLevel: IsolationLevel | TransactionMode;
   readonly savepoint: { readonly set: string; readonly rollback: string };
+  /** Makes what COMMIT would check fail before it, while the rows are still held. */
+  readonly checkDeferred?: string;
+  /** Left out where the database does not tell what became of a transaction. */
+  readonly transactions?: TransactionStatements;
   /** A list of values as one parameter. */
   list(values: readonly (string | number | null)[]): unknown;
   readonly types: { readonly [type in ColumnType]: TypeCodec };
@@ -48,8 +52,16 @@ export interface Dialect {
   lease?(table: TableDescription, settings: LeaseSettings): LeaseStatements;
   advisoryLock?(table: TableDescription, settings: ClaimSettings): AdvisoryLockStatements;
 
-  /** Writes `rows` rows of these columns: parameters `r0c0, r0c1, ... r1c0, ...`; answers `id` a row. */
-  insert(table: TableDescription, columns: readonly ColumnDescription[], rows: number): Statement;
+  /**
+   * Writes `rows` rows of these columns: parameters `r0c0, r0c1, ... r1c0, ...`; answers `id` a row, in
+   * the rows' order, as {@link TypeCodec.read} reads it.
+   */
+  insert(
+    table: TableDescription,
+    columns: readonly ColumnDescription[],
+    rows: number,
+    options?: InsertSettings,
+  ): Statement;
   /** Notifies listeners once; parameters `channel`, `payload`. Left out where there is no such thing. */
   notify?(): Statement;
   /** The channel on which writers to the table notify. */
@@ -59,11 +71,23 @@ export interface Dialect {
   ddl(table: TableDescription, options?: { readonly listenNotify?: boolean }): readonly string[];
 }
 
+/** How a transaction is asked about whose COMMIT was not answered. */
+export interface TransactionStatements {
+  /** Answers `id` (text), and gives the transaction one if it has none yet. */
+  readonly id: Statement;
+  /** Answers `id` (text), null where the transaction has written and locked nothing. */
+  readonly idIfAny: Statement;
+  /** id. Answers `status`: "committed", "aborted", "in progress"; null where nobody knows any more. */
+  readonly status: Statement;
+}
+
 export interface DialectFeatures {
   readonly forms: readonly FormName[];
   readonly isolations: readonly IsolationLevel[];
   readonly modes: readonly TransactionMode[];
   readonly listenNotify: boolean;
+  /** Levels at which claims of row locks fail when two workers meet. Default none. */
+  readonly conflictingIsolations?: readonly IsolationLevel[];
   /** An SQL error aborts the transaction it happens in. */
   readonly errorsAbortTransactions: boolean;
   /** Longest name, and what its length counts. */
@@ -104,8 +128,21 @@ export interface DeadLetterSettings {
   readonly copied?: readonly (readonly [ColumnDescription, ColumnDescription])[];
 }
 
+export interface InsertSettings {
+  /**
+   * The due column's parameters are milliseconds from the database's now (null: null), not times.
+   * Default false.
+   */
+  readonly dueInMs?: boolean;
+}
+
 export interface LeaseSettings extends ClaimSettings {
   readonly leaseMs: number;
+  /**
+   * How many digits of a second the lease column holds, as {@link TableInspection.columns} tells;
+   * default 6. A lease is rounded up to them.
+   */
+  readonly leasePrecision?: number;
 }
 
 /** A claimed row as the database answered it. */
@@ -194,6 +231,11 @@ export interface TableInspection {
   /** `version` as a number to compare, `label` to show. */
   readonly version: Statement;
   readonly oldestVersion: { readonly version: number; readonly label: string };
+  /**
+   * Text, statement by statement, that has the server parse and plan a statement without running it; it
+   * runs in a transaction that is rolled back. Left out: a statement is checked when it first runs.
+   */
+  prepare?(statement: Statement): readonly string[];
   /** The indexes that claims want: DDL, and a statement that answers `present`. */
   indexes(
     table: TableDescription,

@@ -56,6 +56,13 @@ export interface ClaimedRow extends ClaimCounts {
   readonly headers: string | null;
   readonly attempt: number;
   readonly expired: boolean;
+  /** As text, exactly as it is stored: what `readBack` takes. */
+  readonly claimed_at: string;
+}
+
+/** A row of `readBack`: where a message stands whose commit was not answered. */
+export interface ReadBackRow {
+  readonly outcome: "completed" | "ours" | "taken" | "locked" | "gone" | "other";
 }
 
 /** The only row where nothing was claimed. */

@@ -53,6 +53,8 @@ export interface Connection {
    * the connection is rolled back before it is released with an error.
    */
   readonly destroysOnError?: boolean;
+  /** The database that it is to, as its dialect is named: "postgres". Left out: unknown. */
+  readonly database?: string;
   /** The driver's own client, for ORMs. */
   readonly client?: unknown;
   /**
@@ -68,6 +70,11 @@ export interface Connection {
    * A COMMIT that the database answered with ROLLBACK is an error here.
    */
   pipeline?(steps: readonly Step[]): Promise<QueryResult[]>;
+  /**
+   * A pipeline that fails leaves an open transaction open, also where a COMMIT stood behind the failing
+   * step: it was never run. Left out: such a COMMIT may have rolled the transaction back.
+   */
+  readonly keepsFailedTransaction?: boolean;
 }
 
 /** A client that a handler may use; see {@link Connection.guardClient}. */
@@ -81,7 +88,8 @@ export interface GuardedClient {
 
 /** What {@link ConnectionSource.listen} reports. */
 export interface Listener {
-  notified(payload: string): void;
+  /** `channel` is there where there are several. */
+  notified(payload: string, channel?: string): void;
   /** The listening connection is gone; no more notifications come. Called at most once. */
   lost(error: Error): void;
 }
@@ -95,11 +103,15 @@ export interface ConnectionSource {
   connect(signal?: AbortSignal): Promise<Connection>;
   /** How many connections there can be at once; left out: unknown. */
   readonly max?: number;
+  /** The database behind it, as its dialect is named: "postgres". Left out: unknown. */
+  readonly database?: string;
   /**
    * Opens a connection of its own that listens on a channel. Resolves when it listens; the answer
    * stops it and gives everything back.
    */
   listen?(channel: string, listener: Listener): Promise<() => Promise<void>>;
+  /** The same on several channels, over one connection. Left out: each takes one of its own. */
+  listenAll?(channels: readonly string[], listener: Listener): Promise<() => Promise<void>>;
   /** `listen` takes none of the `max` connections. Default false. */
   readonly listensApart?: boolean;
 }

@@ -22,7 +22,9 @@ const statementNames = new WeakMap<PgClientLike, PgStatementNames>();
 
 /** A client of a pg pool, checked out. */
 export class PgConnection implements Connection {
+  readonly database = "postgres";
   readonly destroysOnError = true;
+  readonly keepsFailedTransaction = true;
   readonly client: PgClientLike;
   readonly pipeline?: (steps: readonly Step[]) => Promise<QueryResult[]>;
   /** Whether statements that ask for it get a name on the server. */

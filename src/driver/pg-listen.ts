@@ -10,23 +10,23 @@ const UNLISTEN_MS = 1_000;
 const KEEP_ALIVE_MS = 30_000;
 
 /**
- * Listens on a client that is already checked out and gives it back at the end. `quoted` is the
- * channel's name as SQL.
+ * Listens on a client that is already checked out and gives it back at the end. `channels` has each
+ * channel's name as SQL beside it.
  *
  *     starting --LISTEN--> listening --stop--> over
  *         \____________________\___error, end__/
  */
 export async function listenOnClient(
   client: PgClientLike,
-  channel: string,
-  quoted: string,
+  channels: ReadonlyMap<string, string>,
   listener: Listener,
 ): Promise<() => Promise<void>> {
   let state: "starting" | "listening" | "over" = "starting";
   let failure: Error | undefined;
 
   const onNotification = (message: PgNotificationLike) => {
-    if (state !== "over" && message.channel === channel) listener.notified(message.payload ?? "");
+    if (state === "over" || !channels.has(message.channel)) return;
+    listener.notified(message.payload ?? "", message.channel);
   };
   const lose = (error: Error) => {
     failure ??= error;
@@ -49,7 +49,7 @@ export async function listenOnClient(
   client.on("end", onEnd);
   client.on("notification", onNotification);
   try {
-    await client.query(`LISTEN ${quoted}`);
+    for (const quoted of channels.values()) await client.query(`LISTEN ${quoted}`);
     if (failure !== undefined) throw failure;
   } catch (error) {
     leave(asError(error));
@@ -62,12 +62,16 @@ export async function listenOnClient(
     if (state === "over") return;
     state = "over";
     try {
-      await withinTime(client.query(`UNLISTEN ${quoted}`));
+      await withinTime(unlisten(client, channels.values()));
     } catch (error) {
       return leave(asError(error));
     }
     leave(failure);
   };
+}
+
+async function unlisten(client: PgClientLike, quoted: Iterable<string>): Promise<void> {
+  for (const each of quoted) await client.query(`UNLISTEN ${each}`);
 }
 
 /** A listener sends nothing, so without this it would never find out that the network is gone. */

@@ -124,6 +124,7 @@ function isModule(value: unknown): value is PgModuleLike {
 }
 
 class PgSource implements ConnectionSource {
+  readonly database = "postgres";
   readonly max?: number;
   readonly #pool: PgPoolLike;
   /** Whether names on the server survive from flush to flush; undefined until a connection told. */
@@ -146,9 +147,13 @@ class PgSource implements ConnectionSource {
   }
 
   async listen(channel: string, listener: Listener): Promise<() => Promise<void>> {
+    return await this.listenAll([channel], listener);
+  }
+
+  async listenAll(channels: readonly string[], listener: Listener): Promise<() => Promise<void>> {
     // Refused before anything is opened.
-    const quoted = quoteChannel(channel);
-    return listenOnClient(await this.#pool.connect(), channel, quoted, listener);
+    const quoted = new Map(channels.map((channel) => [channel, quoteChannel(channel)]));
+    return listenOnClient(await this.#pool.connect(), quoted, listener);
   }
 
   async #open(): Promise<Connection> {

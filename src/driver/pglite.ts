@@ -62,6 +62,7 @@ export function fromPglite(db: PgliteLike): ConnectionSource {
 const locks = new WeakMap<PgliteLike, FifoLock>();
 
 class PgliteSource implements ConnectionSource {
+  readonly database = "postgres";
   readonly max = 1;
   readonly listensApart = true;
   readonly #db: PgliteLike;
@@ -111,6 +112,7 @@ interface OpenTransaction {
 }
 
 class PgliteConnection implements Connection {
+  readonly database = "postgres";
   readonly destroysOnError = true;
   readonly #db: PgliteLike;
   #giveBack: (() => void) | undefined;

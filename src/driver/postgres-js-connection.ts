@@ -16,6 +16,7 @@ const MOST_PARAMETERS = 65_533;
 
 /** A connection of postgres.js as a {@link Connection}. */
 export class PostgresJsConnection implements Connection {
+  readonly database = "postgres";
   readonly destroysOnError = true;
   readonly #sql: PostgresJsRunner;
   readonly #session: PostgresJsSession;

@@ -44,6 +44,7 @@ export function fromPostgresJs(sql: PostgresJsSqlLike): ConnectionSource {
 }
 
 class PostgresJsSource implements ConnectionSource {
+  readonly database = "postgres";
   readonly max?: number;
   /** The library opens a connection of its own for it. */
   readonly listensApart = true;

@@ -1,3 +1,5 @@
+import { timeText } from "../dialect/postgres/time-text.ts";
+
 /**
  * Parameters as PostgreSQL's text, by the rules of `pg`, so that a parameter means the same through
  * every driver: a string is sent as it stands (JSON text is never encoded again), an array becomes an
@@ -28,17 +30,11 @@ function objectText(value: object, position: number): string {
   return JSON.stringify(value);
 }
 
-/** ISO in UTC; years that ISO writes with a sign are written as PostgreSQL reads them. */
 function dateText(date: Date, position: number): string {
   if (Number.isNaN(date.getTime())) {
     throw new TypeError(`parameter $${position} is an invalid Date`);
   }
-  const iso = date.toISOString();
-  const year = date.getUTCFullYear();
-  if (year >= 0 && year <= 9999 && year !== 0) return iso;
-  const rest = iso.slice(iso.indexOf("-", 1));
-  if (year > 9999) return `${year}${rest}`;
-  return `${String(1 - year).padStart(4, "0")}${rest} BC`;
+  return timeText(date);
 }
 
 function bytesText(view: ArrayBufferView): string {

@@ -40,7 +40,8 @@ export interface WakeUpSettings {
   readonly log: Log;
   readonly fields: Record<string, unknown>;
   open(listener: Listener): Promise<() => Promise<void>>;
-  wake(payload?: string): void;
+  /** `channel` is there where there are several. Without a payload: all may have missed some. */
+  wake(payload?: string, channel?: string): void;
 }
 
 /** Nobody waits long for a connection to say goodbye that may be dead. */

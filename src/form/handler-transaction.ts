@@ -1,8 +1,15 @@
-import type { Connection, GuardedClient, QueryResult, Step } from "../driver/connection.ts";
+import type {
+  Connection,
+  GuardedClient,
+  QueryResult,
+  StatementStep,
+  Step,
+} from "../driver/connection.ts";
 import { runSteps } from "../driver/run-steps.ts";
 import { splitStatements } from "../driver/sql-words.ts";
 import { transactionControl } from "../driver/transaction-control.ts";
 import { TransactionError } from "../errors.ts";
+import { isObject } from "../options.ts";
 
 /**
  * A handler's view of its transaction: queries, and nothing that could end it.
@@ -20,7 +27,9 @@ export class HandlerTransaction {
   readonly #begin: Step;
   readonly #placeholder: (position: number) => string;
   readonly #prepare: boolean;
-  #isOpen = false;
+  readonly #identify: StatementStep | undefined;
+  #isOpen: boolean;
+  #id: string | undefined;
   /** No more queries are taken. */
   #isOver = false;
   /** Why those that were taken and not sent are refused too. */
@@ -29,23 +38,13 @@ export class HandlerTransaction {
   #firstFailure: unknown;
   #guarded: GuardedClient | undefined;
 
-  /** `prepare`: the handler's statements come again and again, and are worth preparing. */
-  constructor(
-    connection: Connection,
-    {
-      begin,
-      placeholder,
-      prepare,
-    }: {
-      readonly begin: Step;
-      readonly placeholder: (position: number) => string;
-      readonly prepare: boolean;
-    },
-  ) {
+  constructor(connection: Connection, settings: HandlerTransactionSettings) {
     this.#connection = connection;
-    this.#begin = begin;
-    this.#placeholder = placeholder;
-    this.#prepare = prepare;
+    this.#begin = settings.begin;
+    this.#placeholder = settings.placeholder;
+    this.#prepare = settings.prepare;
+    this.#identify = settings.identify;
+    this.#isOpen = settings.isOpen ?? false;
   }
 
   /** What the handler gets. An object of its own, so that nothing else is within reach. */
@@ -64,7 +63,7 @@ export class HandlerTransaction {
   openingSteps(): readonly Step[] {
     if (this.#isOpen) return [];
     this.#isOpen = true;
-    return [this.#begin];
+    return this.#identify === undefined ? [this.#begin] : [this.#begin, this.#identify];
   }
 
   /** Whether BEGIN was sent. */
@@ -72,9 +71,19 @@ export class HandlerTransaction {
     return this.#isOpen;
   }
 
+  /** The transaction's own id, where it is asked for and was answered before the handler ended. */
+  get id(): string | undefined {
+    return this.#id;
+  }
+
   /** The first query that failed: where the database aborts transactions, the cause of what follows. */
   get firstFailure(): unknown {
     return this.#firstFailure;
+  }
+
+  /** Opens the transaction before the handler starts, with statements that come first in it. */
+  async openWith(steps: readonly Step[]): Promise<void> {
+    await this.#runOpened(steps);
   }
 
   /**
@@ -136,18 +145,23 @@ export class HandlerTransaction {
     if (isPlain || (this.#isOpen && !this.#prepare)) {
       return this.#connection.query<Row>(text, params);
     }
-    const results = await runSteps<Row>(this.#connection, [
-      ...this.openingSteps(),
-      { kind: "query", text, params, prepare: this.#prepare },
-    ]);
-    const result = results.at(-1);
+    const step: Step = { kind: "query", text, params, prepare: this.#prepare };
+    const result = (await this.#runOpened<Row>([step])).at(-1);
     if (result === undefined) throw new TransactionError("the connection answered too few results");
     return result;
   }
 
   async #open(): Promise<void> {
     if (this.#cut !== undefined) throw this.#cut;
-    await runSteps(this.#connection, this.openingSteps());
+    await this.#runOpened([]);
+  }
+
+  /** Runs steps, behind those that open the transaction where it is not open. */
+  async #runOpened<Row>(steps: readonly Step[]): Promise<QueryResult<Row>[]> {
+    const opening = this.openingSteps();
+    const results = await runSteps<Row>(this.#connection, [...opening, ...steps]);
+    if (this.#identify !== undefined && opening.length > 0) this.#id = idIn(results[1]);
+    return results;
   }
 
   /** Runs something after all that was asked for before. */
@@ -166,6 +180,22 @@ export class HandlerTransaction {
     this.#guarded ??= this.#connection.guardClient(() => this.#enqueue(() => this.#open()));
     return this.#guarded.client;
   }
+}
+
+export interface HandlerTransactionSettings {
+  readonly begin: Step;
+  readonly placeholder: (position: number) => string;
+  /** The handler's statements come again and again, and are worth preparing. */
+  readonly prepare: boolean;
+  /** The transaction is open already. Default false. */
+  readonly isOpen?: boolean;
+  /** Goes right behind BEGIN and answers `id`: by it the database tells later what became of it. */
+  readonly identify?: StatementStep | undefined;
+}
+
+function idIn(result: QueryResult<unknown> | undefined): string | undefined {
+  const row = result?.rows[0];
+  return isObject(row) && typeof row.id === "string" ? row.id : undefined;
 }
 
 function handlerIsOver(): TransactionError {

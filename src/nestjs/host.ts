@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import type { InboxHandler } from "../queuebox/types.ts";
 import { markedMethods } from "./handler.ts";
 import { type NamedWorker, repeatedName } from "./options.ts";
@@ -24,6 +25,8 @@ export class InboxHost {
     workers: readonly NamedWorker[],
     onFailure?: (error: unknown, worker: string) => void,
   ) {
+    // One listener for each worker.
+    setMaxListeners(0, this.#stop.signal);
     this.#discovery = discovery;
     this.#workers = workers;
     this.#onFailure = onFailure;

@@ -1,5 +1,5 @@
 import type { ConnectionSource } from "../driver/connection.ts";
-import { checkNumber, MAX_INT32 } from "../options.ts";
+import { shareConnections } from "../form/connection-plan.ts";
 import type { ResolvedInboxOptions } from "./options.ts";
 
 /** How a worker shares out the connections of its source. */
@@ -19,18 +19,12 @@ export interface ConnectionPlan {
  * @throws RangeError where the source has too few connections for these options.
  */
 export function planConnections(
-  { max, listensApart = false }: Pick<ConnectionSource, "max" | "listensApart">,
-  options: ResolvedInboxOptions,
+  source: Pick<ConnectionSource, "max" | "listensApart">,
+  { batchSize, listenNotify, maxConcurrency }: ResolvedInboxOptions,
 ): ConnectionPlan {
-  const { batchSize, listenNotify, maxConcurrency } = options;
-  if (max === undefined) return { slots: maxConcurrency, inHand: batchSize, canRenew: true };
-  checkNumber("connections.max", max, { min: 1, max: MAX_INT32 });
-  const available = listenNotify && !listensApart ? max - 1 : max;
-  if (available < 1) {
-    throw new RangeError(
-      `listenNotify holds one connection, and connections.max is ${max}: it takes at least 2, better ${maxConcurrency + 2}`,
-    );
-  }
-  if (available === 1) return { slots: 1, inHand: 1, canRenew: false };
-  return { slots: Math.min(maxConcurrency, available - 1), inHand: batchSize, canRenew: true };
+  const wish = { handlers: maxConcurrency, holds: true };
+  const [share] = shareConnections(source, [wish], listenNotify ? 1 : 0);
+  if (share === undefined) throw new Error("no share for the only wish");
+  const { canRenew, handlers } = share;
+  return { slots: handlers, inHand: canRenew ? batchSize : 1, canRenew };
 }

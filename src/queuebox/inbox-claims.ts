@@ -187,7 +187,8 @@ export class InboxClaims {
       attempt: row.attempt,
       wasExpired: row.expired,
     };
-    return new InboxDelivery(message, token, row.expired && options.chargeExpired ? 1 : 0);
+    const charged = row.expired && options.chargeExpired ? 1 : 0;
+    return new InboxDelivery(message, { token, claimedAt: row.claimed_at, charged });
   }
 }
 

@@ -5,13 +5,22 @@ import type { InboxRow } from "./message.ts";
 export class InboxDelivery extends Delivery {
   readonly row: InboxRow;
   readonly token: string;
+  /** When the database says it was claimed: what tells this claim from all others once it is over. */
+  readonly claimedAt: string;
   /** Attempts that the claim itself counted; a give-back takes them off again. */
   readonly charged: number;
 
-  constructor(row: InboxRow, token: string, charged: number) {
+  constructor(row: InboxRow, { token, claimedAt, charged }: InboxClaimed) {
     super(row.id, row.aggregateId);
     this.row = row;
     this.token = token;
+    this.claimedAt = claimedAt;
     this.charged = charged;
   }
+}
+
+interface InboxClaimed {
+  readonly token: string;
+  readonly claimedAt: string;
+  readonly charged: number;
 }

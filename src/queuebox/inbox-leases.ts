@@ -1,9 +1,7 @@
-import { pause } from "../clock.ts";
 import { withConnection } from "../driver/checkout.ts";
 import type { Connection } from "../driver/connection.ts";
-import { Backoff } from "../engine/backoff.ts";
 import type { Extension } from "../engine/lease-keeper.ts";
-import { timeLimit } from "../time-limit.ts";
+import { releaseAll } from "../form/releasing.ts";
 import { type InboxContext, runStatement } from "./inbox-context.ts";
 import type { InboxDelivery } from "./inbox-delivery.ts";
 
@@ -27,48 +25,25 @@ export async function extendLeases(
 }
 
 /**
- * Makes messages claimable again at once, their attempts as they were before the claim. A row that
- * somebody holds a lock on is not waited for, but tried again for a while. Best effort: what cannot be
- * released comes back when its lease ends, and the log says so.
+ * Makes messages claimable again at once, their attempts as they were before the claim. Best effort; see
+ * {@link releaseAll}.
  *
  * @param at a connection that is at hand; left out, it takes one.
  */
-export async function releaseLeases(
+export function releaseLeases(
   context: InboxContext,
   deliveries: readonly InboxDelivery[],
   at?: Connection,
 ): Promise<void> {
-  const { clock, leaseMs } = context.options;
-  const limit = timeLimit(clock, leaseMs, "the release was not answered in time");
-  let left = deliveries;
-  let error: unknown;
-  try {
-    const backoff = new Backoff(20, 320);
-    for (let tries = 0; left.length > 0 && tries < RELEASE_TRIES; tries += 1) {
-      if (tries > 0) await pause(clock, backoff.next(), limit.signal);
-      const round = left;
-      const released = await (at === undefined
-        ? withConnection(context.source, limit.signal, (each) => releaseOn(each, context, round))
-        : releaseOn(at, context, round));
-      left = round.filter(({ id }) => !released.has(id));
-    }
-  } catch (thrown) {
-    error = thrown;
-  } finally {
-    limit.cancel();
-  }
-  if (left.length === 0) return;
-  context.log.warn(
-    "messages could not be given back (locked, or not this worker's any more); they come again when their leases end",
-    { event: "release_failed", ...context.fields, ids: left.map(({ id }) => id), error },
-  );
+  const { fields, log, options, source } = context;
+  const { clock, leaseMs } = options;
+  const releaseOn = (connection: Connection, round: readonly InboxDelivery[]) =>
+    releaseRows(connection, context, round);
+  return releaseAll({ at, clock, fields, leaseMs, log, releaseOn, source }, deliveries);
 }
 
-/** With the waits between them about a second. */
-const RELEASE_TRIES = 6;
-
 /** Answers which were released. */
-async function releaseOn(
+async function releaseRows(
   connection: Connection,
   { dialect, statements }: InboxContext,
   deliveries: readonly InboxDelivery[],

@@ -1,9 +1,10 @@
 import { pause } from "../clock.ts";
+import type { ReadBackRow } from "../dialect/inbox-dialect.ts";
 import type { InboxStatement } from "../dialect/inbox-statement.ts";
 import { withConnection } from "../driver/checkout.ts";
 import type { QueryResult } from "../driver/connection.ts";
 import { Backoff } from "../engine/backoff.ts";
-import { sanitizeError } from "../error-text.ts";
+import { storableTexts, tryForALease } from "../form/trying-again.ts";
 import { timeLimit } from "../time-limit.ts";
 import { type InboxContext, runStatement } from "./inbox-context.ts";
 import type { InboxDelivery } from "./inbox-delivery.ts";
@@ -25,48 +26,45 @@ export async function settleFailure(
   const statement = action.retry ? statements.retry : statements.dead;
   const delayMs = action.retry ? action.delayMs : 0;
   const values = { id: delivery.id, token: delivery.token, delayMs };
-  const text = sanitizeError(failure);
-  for (const error of [text, asciiOf(text)]) {
+  const [text, plainText, noText] = storableTexts(failure);
+  for (const error of [text, plainText]) {
     try {
       const run = () => runOnce(context, statement, { ...values, error });
       const isOver = () => delivery.lost !== undefined;
-      return (await tryForALease(context, run, isOver)).rowCount === 1;
+      return (await trying(context, run, isOver)).rowCount === 1;
     } catch (cause) {
       if (!dialect.errors.isUnstorableText(cause)) throw cause;
     }
   }
-  const error = "the error's text cannot be stored in this database";
-  return (await runOnce(context, statement, { ...values, error })).rowCount === 1;
+  return (await runOnce(context, statement, { ...values, error: noText })).rowCount === 1;
 }
 
 /**
- * What became of a completion whose commit was not answered, told by the database alone: the row as
- * it is once no transaction holds it. `committed` needs proof that nobody else can have settled the
- * message: it is processed, and our lease had not ended when we saw that.
+ * What became of a completion whose commit was not answered, told by the database alone, however late:
+ * `committed`; `not committed`, and the message was still ours; `taken`, not committed either, and
+ * another claim has it or had it. While a transaction that has not ended holds the row, one asks again:
+ * until the lease is over, and then for the length of another.
  */
 export async function readBack(
   context: InboxContext,
   delivery: InboxDelivery,
-): Promise<"committed" | "not committed" | "unknown"> {
+): Promise<"committed" | "not committed" | "taken" | "unknown"> {
   const { ended, options, statements } = context;
-  const values = { id: delivery.id, token: delivery.token };
-  const run = () =>
-    runOnce<{ outcome: ReadBack; state: string | null }>(context, statements.readBack, values);
+  const { id, token, claimedAt } = delivery;
+  const run = () => runOnce<ReadBackRow>(context, statements.readBack, { id, token, claimedAt });
+  const until = Math.max(delivery.heldUntil, options.clock.monotonic()) + options.leaseMs;
   const backoff = new Backoff(20, 1000);
   for (;;) {
-    const { rows } = await tryForALease(context, run);
+    const { rows } = await trying(context, run);
     const outcome = rows[0]?.outcome;
-    const isProof = options.clock.monotonic() < delivery.heldUntil;
+    if (outcome === "completed") return "committed";
     if (outcome === "ours") return "not committed";
-    if (outcome !== "locked") {
-      return isProof && rows[0]?.state === "processed" ? "committed" : "unknown";
-    }
-    if (!isProof || ended.aborted) return "unknown";
+    if (outcome === "taken") return "taken";
+    if (outcome !== "locked") return "unknown";
+    if (options.clock.monotonic() >= until || ended.aborted) return "unknown";
     await pause(options.clock, backoff.next(), ended);
   }
 }
-
-type ReadBack = "ours" | "locked" | "other" | "gone";
 
 async function runOnce<Row>(
   { options, source }: InboxContext,
@@ -87,26 +85,12 @@ async function runOnce<Row>(
   }
 }
 
-/** Tries again for as long as a lease lasts: whatever fails that long is left to the lease. */
-async function tryForALease<T>(
+function trying<T>(
   { dialect, ended, options }: InboxContext,
   run: () => Promise<T>,
-  isOver: () => boolean = () => false,
+  isOver?: () => boolean,
 ): Promise<T> {
-  const until = options.clock.monotonic() + options.leaseMs;
-  const backoff = new Backoff(20, 1000);
-  for (;;) {
-    try {
-      return await run();
-    } catch (error) {
-      const isLate = options.clock.monotonic() >= until || isOver() || ended.aborted;
-      if (isLate || dialect.errors.isUnstorableText(error)) throw error;
-      await pause(options.clock, backoff.next(), ended);
-    }
-  }
-}
-
-/** The text with nothing in it that an encoding could refuse. */
-function asciiOf(text: string): string {
-  return text.replace(/[^\x20-\x7e\n\t]/g, "?");
+  const { clock, leaseMs } = options;
+  const isFinal = dialect.errors.isUnstorableText;
+  return tryForALease({ clock, ended, leaseMs, isFinal, ...(isOver && { isOver }) }, run);
 }

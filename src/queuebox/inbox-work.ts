@@ -1,7 +1,9 @@
+import { setMaxListeners } from "node:events";
 import { LeaseKeeper } from "../engine/lease-keeper.ts";
 import type { Claim, Performance, Work } from "../engine/work.ts";
 import { sanitizeError } from "../error-text.ts";
 import { LeaseExpiredError } from "../errors.ts";
+import type { Handling } from "../form/transactional-handling.ts";
 import type { LogLevel } from "../log.ts";
 import type { LogEvent } from "../log-events.ts";
 import { orAbort, timeLimit } from "../time-limit.ts";
@@ -9,7 +11,7 @@ import { asFailureAction, defaultRetryPolicy } from "./failure-action.ts";
 import { InboxClaims } from "./inbox-claims.ts";
 import type { InboxContext } from "./inbox-context.ts";
 import type { InboxDelivery } from "./inbox-delivery.ts";
-import { type Handling, handle } from "./inbox-handling.ts";
+import { handle } from "./inbox-handling.ts";
 import { extendLeases, releaseLeases } from "./inbox-leases.ts";
 import { readBack, settleFailure } from "./inbox-settlements.ts";
 import { inspectTable } from "./inbox-start.ts";
@@ -28,6 +30,8 @@ export class InboxWork implements Work<InboxDelivery> {
 
   /** `canRenew`: there is a connection for renewals while handlers run. */
   constructor(settings: Omit<InboxContext, "ended">, handler: InboxHandler, canRenew: boolean) {
+    // One listener for each settlement that waits to be tried again.
+    setMaxListeners(0, this.#ended.signal);
     const context = { ...settings, ended: this.#ended.signal };
     this.#context = context;
     this.#handler = handler;
@@ -121,10 +125,11 @@ export class InboxWork implements Work<InboxDelivery> {
   async #conclude(
     delivery: InboxDelivery,
     message: InboxMessage,
-    handling: Handling,
+    handling: Handling<void>,
   ): Promise<Performance> {
     switch (handling.result) {
       case "completed":
+      case "declined":
         return "settled";
       case "unstarted":
         await this.giveBack([delivery]);
@@ -175,13 +180,7 @@ export class InboxWork implements Work<InboxDelivery> {
       );
     }
     if (delivery.lost !== undefined) {
-      this.#say(
-        "warn",
-        delivery,
-        "lease_lost",
-        "the message is not this worker's any more; nothing of it was committed",
-        delivery.lost,
-      );
+      this.#sayLost(delivery, delivery.lost);
       return;
     }
     const isReleased = this.#context.options.abandon === "release" && result === "interrupted";
@@ -212,10 +211,21 @@ export class InboxWork implements Work<InboxDelivery> {
           error,
         );
       } else if (answer === "not committed") await this.#fail(delivery, message, error);
+      else if (answer === "taken") this.#sayLost(delivery, error);
       else this.#sayUnknown(delivery, error);
     } catch (cause) {
       this.#sayUnknown(delivery, cause);
     }
+  }
+
+  #sayLost(delivery: InboxDelivery, error: unknown): void {
+    this.#say(
+      "warn",
+      delivery,
+      "lease_lost",
+      "the message is not this worker's any more; nothing of it was committed",
+      error,
+    );
   }
 
   #sayUnknown(delivery: InboxDelivery, error: unknown): void {

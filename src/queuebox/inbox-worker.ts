@@ -4,12 +4,12 @@ import { connectionSourceHint, isConnectionSource } from "../driver/is-connectio
 import { Engine } from "../engine/engine.ts";
 import { listenUntil } from "../engine/wake-ups.ts";
 import { AlreadyRunningError } from "../errors.ts";
+import { LAST_WAIT_MS } from "../form/handler-end.ts";
 import { Log } from "../log.ts";
 import { hasMethods, isObject, shown } from "../options.ts";
 import { type ConnectionPlan, planConnections } from "./connection-plan.ts";
 import type { InboxContext } from "./inbox-context.ts";
 import type { InboxDelivery } from "./inbox-delivery.ts";
-import { LAST_WAIT_MS } from "./inbox-handling.ts";
 import { InboxWork } from "./inbox-work.ts";
 import type { PayloadOf, PayloadOption } from "./message.ts";
 import { type InboxOptions, type ResolvedInboxOptions, resolveOptions } from "./options.ts";

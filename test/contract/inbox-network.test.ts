@@ -59,7 +59,7 @@ describe("a network that fails", () => {
       expect(logger.of("retried")).toHaveLength(1);
     });
 
-    test("a commit whose reply never comes is given up without a guess, and the worker goes on", async () => {
+    test("a commit whose reply never comes is proven when the lease has long ended, and the worker goes on", async () => {
       const { inbox, proxy, source } = await openBehindProxy(name, open);
       await inbox.insert({ key: KEY });
       const logger = new LineLogger();
@@ -76,12 +76,50 @@ describe("a network that fails", () => {
       await lost;
       await until(() => signalOfFirst?.aborted);
       clock.jump(LAST_WAIT_MS);
-      await until(() => logger.of("commit_unknown").length > 0);
+      await until(() => logger.of("commit_confirmed").length > 0);
       await inbox.insert({ key: "m2" });
       await until(async () => (await inbox.count("processed")) === 2);
       await running.stop();
       expect(await inbox.effects()).toEqual([KEY, "m2"]);
+      expect(logger.of("commit_unknown")).toEqual([]);
       expect(logger.of("retried")).toEqual([]);
+    });
+
+    test("a commit that never reached the server is not taken for that of a worker who completed the message since", async () => {
+      const { inbox, proxy, source } = await openBehindProxy(name, open);
+      await inbox.insert({ key: KEY });
+      const logger = new LineLogger();
+      const lost = proxy.lose("request-cut", { mark: KEY, request: COMMIT });
+      let calls = 0;
+      const options = { source: "orders", pollIntervalMs: 20, logger };
+      const running = start((signal) =>
+        new InboxWorker(source, options).run(async (message, tx) => {
+          calls += 1;
+          await write(message, tx);
+          // From now on, and until the other is done, nobody can be asked.
+          proxy.refuses = true;
+          proxy.cut((connection) => !connection.saw(KEY));
+        }, signal),
+      );
+      await lost;
+      const other = start((signal) =>
+        new InboxWorker(inbox.source, { source: "orders", pollIntervalMs: 20 }).run(write, signal),
+      );
+      await until(async () => {
+        // The first one's lease has ended, as the database sees it.
+        await inbox.query(
+          "UPDATE inbox SET lease_expires_at = now() WHERE state = 'processing' AND lease_expires_at > now() + interval '20 seconds' AND claimed_at = (SELECT min(claimed_at) FROM inbox)",
+        );
+        return (await inbox.count("processed")) === 1;
+      });
+      await other.stop();
+      proxy.refuses = false;
+      await until(() => logger.of("lease_lost").length > 0);
+      await running.stop();
+      expect(calls).toBe(1);
+      expect(await inbox.effects()).toEqual([KEY]);
+      expect(logger.of("commit_confirmed")).toEqual([]);
+      expect(logger.of("commit_unknown")).toEqual([]);
     });
 
     test("a stall longer than the lease aborts the signal in time, costs the connection, and is got over", async () => {

@@ -1,4 +1,5 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { deadLetter } from "../../src/queuebox/index.ts";
 import { EFFECT, openInbox } from "../support/inbox.ts";
 import { forEachSource } from "../support/sources.ts";
 import { TestClock } from "../support/test-clock.ts";
@@ -50,6 +51,36 @@ describe("the slots of a worker", () => {
       await eventually(async () => (await inbox.count("processed")) === 8);
       await stop();
       expect(most).toBe(3);
+    });
+
+    test("twenty handlers at once, and twenty failures that cannot be recorded at once, print no warning of too many listeners", async () => {
+      const inbox = await openInbox(open, { max: 22 });
+      const warnings: string[] = [];
+      const warned = ({ name, message }: Error) => void warnings.push(`${name}: ${message}`);
+      process.on("warning", warned);
+      onTestFinished(() => void process.off("warning", warned));
+      await inbox.insert(...Array.from({ length: 20 }, (_, n) => ({ key: `m-${n}` })));
+      const watched = new WatchedSource(inbox.source);
+      const full = latch();
+      let started = 0;
+      const { logger, stop } = work(
+        watched,
+        async () => {
+          started += 1;
+          if (started === 20) {
+            watched.failure = new Error("no connection for now");
+            watched.failures = 60;
+            full.open();
+          }
+          await full.opened;
+          throw new Error("all at once");
+        },
+        { batchSize: 20, maxConcurrency: 20, retryPolicy: () => deadLetter() },
+      );
+      await eventually(async () => (await inbox.count("dead")) === 20);
+      await stop();
+      expect(logger.of("dead")).toHaveLength(20);
+      expect(warnings).toEqual([]);
     });
 
     test("S18: the next message of an aggregate starts as soon as the one before it is settled, not at the next poll", async () => {

@@ -19,15 +19,17 @@ import {
   retryDeadStatement,
   showDeadStatement,
 } from "../../src/dialect/postgres/inbox-dead-letters.ts";
-import {
-  arrayText,
-  releaseAllStatement,
-  renewAllStatement,
-} from "../../src/dialect/postgres/inbox-lease.ts";
+import { releaseAllStatement, renewAllStatement } from "../../src/dialect/postgres/inbox-lease.ts";
 import { lookAgainStatement } from "../../src/dialect/postgres/inbox-look-again.ts";
 import { readBackStatement } from "../../src/dialect/postgres/inbox-read-back.ts";
-import { claimLostMark, completeOrFailStatement } from "../../src/dialect/postgres/inbox-settle.ts";
+import {
+  completeOrFailStatement,
+  completeStatement,
+  deadStatement,
+  retryStatement,
+} from "../../src/dialect/postgres/inbox-settle.ts";
 import { statusStatement } from "../../src/dialect/postgres/inbox-status.ts";
+import { arrayText, claimLostMark } from "../../src/dialect/postgres/sql.ts";
 import type { Connection } from "../../src/driver/connection.ts";
 import { forEachSource, type OpenedSource } from "../support/sources.ts";
 
@@ -71,6 +73,7 @@ interface Claimed {
   readonly payload: string;
   readonly headers: string;
   readonly held: number;
+  readonly claimed_at: string;
 }
 
 const lease = { source: "orders", batch: 10, leaseMs: 60_000 };
@@ -146,6 +149,7 @@ forEachSource({ connections: "one" }, (_name, open) => {
       headers: '{"h": "1", "i": "2"}',
       attempt: 2,
       expired: false,
+      claimed_at: expect.stringMatching(/\.\d{6}Z$/),
       held: 3,
     });
     const stored = await query(
@@ -438,19 +442,107 @@ forEachSource({ connections: "one" }, (_name, open) => {
     },
   );
 
-  test("a message is read back as ours, other or gone", async () => {
-    const { connection, query } = await inbox([{ key: "1" }]);
-    const token = randomUUID();
-    const { rows } = await claimed(connection, claimStatement(defaultSchema, { batchSize: 10 }), {
-      ...lease,
-      token,
+  describe("a message is read back", () => {
+    const worker = claimStatement(defaultSchema, { batchSize: 10 });
+
+    /** A message that is claimed, the values of its claim, and what is read back with them. */
+    const claimedOnce = async () => {
+      const opened = await inbox([{ key: "1", aggregate: "x" }]);
+      const timesAre = async (style: string, zone: string) => {
+        await opened.connection.query(`SET DateStyle TO ${style}`);
+        await opened.connection.query(`SET TimeZone TO ${zone}`);
+      };
+      const { connection, query } = opened;
+      onTestFinished(() => timesAre("DEFAULT", "DEFAULT"));
+      await timesAre("'SQL, DMY'", "'Asia/Kolkata'");
+      const token = randomUUID();
+      const { rows } = await claimed(connection, worker, { ...lease, token });
+      const claim = { id: rows[0]?.id, token, claimedAt: rows[0]?.claimed_at };
+      await timesAre("'Postgres, MDY'", "'America/St_Johns'");
+      const back = async () =>
+        (await run<{ outcome: string }>(connection, readBackStatement(defaultSchema), claim)).rows;
+      const expire = () =>
+        query("UPDATE inbox SET lease_expires_at = clock_timestamp() WHERE state = 'processing'");
+      return { ...opened, back, claim, expire };
+    };
+
+    test("as completed, ours or gone", async () => {
+      const { back, claim, connection, expire, query } = await claimedOnce();
+      expect(claim.claimedAt).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/);
+      expect(await back()).toEqual([{ outcome: "ours" }]);
+      await expire();
+      expect(await back()).toEqual([{ outcome: "ours" }]);
+      await query("UPDATE inbox SET lease_expires_at = clock_timestamp() + interval '1 hour'");
+      await run(connection, completeOrFailStatement(defaultSchema), claim);
+      expect(await back()).toEqual([{ outcome: "completed" }]);
+      await query("DELETE FROM inbox");
+      expect(await back()).toEqual([{ outcome: "gone" }]);
     });
-    const back = async (id: unknown) =>
-      (await run(connection, readBackStatement(defaultSchema), { id, token })).rows;
-    expect(await back(rows[0]?.id)).toEqual([{ outcome: "ours", state: "processing" }]);
-    await query("UPDATE inbox SET state = 'processed', claim_token = NULL");
-    expect(await back(rows[0]?.id)).toEqual([{ outcome: "other", state: "processed" }]);
-    expect(await back(randomUUID())).toEqual([{ outcome: "gone", state: null }]);
+
+    test.each([
+      ["this worker's claim", worker, {}],
+      [
+        "the claim in any language",
+        postgresInboxStatements(defaultSchema).claim,
+        { candLimit: 50 },
+      ],
+      [
+        "the walk by aggregate",
+        claimPastByAggregateStatement(defaultSchema, { batchSize: 10 }),
+        {},
+      ],
+      ["the walk in order", claimPastInOrderStatement(defaultSchema, { batchSize: 10 }), {}],
+    ])("as taken when %s came after, whatever became of it", async (_name, statement, values) => {
+      const { back, connection, expire } = await claimedOnce();
+      await expire();
+      const token = randomUUID();
+      const after = { ...lease, token, cursor: "", ...values };
+      const { rows } = await run<Claimed & { claim_token?: string }>(connection, statement, after);
+      expect(await back()).toEqual([{ outcome: "taken" }]);
+      const theirs = { id: rows[0]?.id, token: rows[0]?.claim_token ?? token };
+      const settled = async (how: InboxStatement) => {
+        await connection.begin();
+        expect((await run(connection, how, { ...theirs, delayMs: 0, error: "no" })).rowCount).toBe(
+          1,
+        );
+        const outcome = await back();
+        await connection.rollback();
+        return outcome;
+      };
+      expect(await settled(completeStatement(defaultSchema))).toEqual([{ outcome: "taken" }]);
+      expect(await settled(retryStatement(defaultSchema))).toEqual([{ outcome: "taken" }]);
+      expect(await settled(deadStatement(defaultSchema))).toEqual([{ outcome: "taken" }]);
+    });
+
+    test("never as completed after it was given back, retried, dead or run again", async () => {
+      const { back, claim, connection } = await claimedOnce();
+      const values = {
+        ...claim,
+        delayMs: 0,
+        error: "no",
+        ids: `{${claim.id}}`,
+        tokens: `{${claim.token}}`,
+        charges: "{0}",
+      };
+      const readAfter = async (...statements: InboxStatement[]) => {
+        await connection.begin();
+        for (const each of statements) {
+          expect((await run(connection, each, values)).rowCount).toBe(1);
+        }
+        const rows = await back();
+        await connection.rollback();
+        return rows;
+      };
+      const other = [{ outcome: "other" }];
+      const dead = deadStatement(defaultSchema);
+      expect(await readAfter(releaseAllStatement(defaultSchema))).toEqual(other);
+      expect(await readAfter(retryStatement(defaultSchema))).toEqual(other);
+      expect(await readAfter(dead)).toEqual(other);
+      expect(await readAfter(dead, retryDeadStatement(defaultSchema))).toEqual(other);
+      expect(await readAfter(dead, purgeDeadByIdStatement(defaultSchema))).toEqual([
+        { outcome: "gone" },
+      ]);
+    });
   });
 
   test("dead letters are listed, shown, run again and thrown away", async () => {
@@ -608,6 +700,7 @@ forEachSource({ connections: "one" }, (_name, open) => {
       delayMs: 0,
       error: "e",
       after: null,
+      claimedAt: "2001-01-01T00:00:00.000000Z",
       limit: 10,
       olderThanMs: 0,
     };
@@ -693,12 +786,13 @@ forEachSource({ connections: "many" }, (_name, open) => {
       leaseMs: 60_000,
       id,
       token,
+      claimedAt: rows[0]?.claimed_at,
     };
     expect((await run(other, renewAllStatement(defaultSchema), values)).rows).toEqual([
       { id, outcome: "locked" },
     ]);
     expect((await run(other, readBackStatement(defaultSchema), values)).rows).toEqual([
-      { outcome: "locked", state: "processing" },
+      { outcome: "locked" },
     ]);
     expect((await run(other, releaseAllStatement(defaultSchema), values)).rows).toEqual([]);
     await connection.rollback();
@@ -706,7 +800,7 @@ forEachSource({ connections: "many" }, (_name, open) => {
       { id, outcome: "extended" },
     ]);
     expect((await run(other, readBackStatement(defaultSchema), values)).rows).toEqual([
-      { outcome: "ours", state: "processing" },
+      { outcome: "ours" },
     ]);
   });
 

@@ -26,15 +26,12 @@ import {
   retryDeadStatement,
   showDeadStatement,
 } from "../../src/dialect/postgres/inbox-dead-letters.ts";
-import {
-  arrayText,
-  releaseAllStatement,
-  renewAllStatement,
-} from "../../src/dialect/postgres/inbox-lease.ts";
+import { releaseAllStatement, renewAllStatement } from "../../src/dialect/postgres/inbox-lease.ts";
 import { lookAgainStatement } from "../../src/dialect/postgres/inbox-look-again.ts";
 import { readBackStatement } from "../../src/dialect/postgres/inbox-read-back.ts";
 import { completeOrFailStatement } from "../../src/dialect/postgres/inbox-settle.ts";
 import { statusStatement } from "../../src/dialect/postgres/inbox-status.ts";
+import { arrayText } from "../../src/dialect/postgres/sql.ts";
 import { beginReadCommitted } from "../../src/dialect/postgres/transactions.ts";
 
 const five = postgresInboxStatements(s);

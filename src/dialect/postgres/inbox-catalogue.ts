@@ -1,7 +1,8 @@
 /** What the database says of the table: its columns, and whether the index for long aggregates is there. */
 import { type InboxSchema, inboxColumnKeys } from "../inbox-schema.ts";
 import type { InboxStatement } from "../inbox-statement.ts";
-import { inboxNames, literal } from "./inbox-names.ts";
+import { inboxNames } from "./inbox-names.ts";
+import { literal } from "./sql.ts";
 
 /**
  * Answers a row for each column of the schema: `role` (its key in the schema), `name`, `type` as the

@@ -30,7 +30,8 @@ import {
   lockedRow,
   taking,
 } from "./inbox-claim.ts";
-import { type InboxNames, inboxNames, instant, place } from "./inbox-names.ts";
+import { type InboxNames, inboxNames, place } from "./inbox-names.ts";
+import { instant } from "./sql.ts";
 
 /** How many aggregates (or, in due order, candidates) one walk visits at most. */
 export const walkSteps = 1_000;

@@ -21,7 +21,8 @@
  */
 import type { InboxSchema } from "../inbox-schema.ts";
 import { candidateLimit, type InboxStatement } from "../inbox-statement.ts";
-import { type InboxNames, inboxNames, instant, milliseconds, place } from "./inbox-names.ts";
+import { type InboxNames, inboxNames, place } from "./inbox-names.ts";
+import { instant, isoTime, milliseconds } from "./sql.ts";
 
 /** How a worker's claims are built. */
 export interface InboxClaimSettings {
@@ -34,7 +35,8 @@ export interface InboxClaimSettings {
 /**
  * The worker's claim. Answers, in order, `id`, `source`, `idempotency_key`, `aggregate_id`,
  * `event_type`, `correlation_id`, `payload` and `headers` (as text), `attempt` (charged already),
- * `expired` (its lease had run out), and in each row `held`: how many rows the window held. Where
+ * `expired` (its lease had run out), `claimed_at` (as text, to the microsecond: with it a lost COMMIT is
+ * read back), and in each row `held`: how many rows the window held. Where
  * nothing was claimed there is one row with a null `id`. The window was full where `held` equals
  * {@link claimWindow}. Parameters: source, batch (at most the batchSize), leaseMs, token (a new uuid
  * for each claim).
@@ -81,7 +83,7 @@ export function checkBatchSize(batchSize: number): number {
 export const claimedRow: string =
   `claimed.id::text AS id, claimed.source, claimed.idempotency_key, claimed.aggregate_id, ` +
   `claimed.event_type, claimed.correlation_id, claimed.payload, claimed.headers, ` +
-  `claimed.attempt, claimed.expired`;
+  `claimed.attempt, claimed.expired, claimed.claimed_at`;
 
 /**
  * `held`: the window, `most` rows of it; `head`: its candidates, in order. Merging the first rows of
@@ -144,7 +146,7 @@ export function notBusy(names: InboxNames, candidate: string): string {
 interface TakingSettings {
   readonly token: string;
   readonly chargeExpired?: boolean;
-  /** Payload and headers as they are, or as text, which no driver parses. Default text. */
+  /** Payload and headers as they are, or as text, which no driver parses, and `claimed_at` too. Default text. */
   readonly json?: "text" | "native";
 }
 
@@ -154,7 +156,10 @@ export function taking(
   { token, chargeExpired = false, json = "text" }: TakingSettings,
 ): string {
   const { column } = names;
-  const cast = json === "text" ? "::text" : "";
+  const isText = json === "text";
+  const cast = isText ? "::text" : "";
+  // As it is stored, which need not be what was set: a trigger or the column's precision may differ.
+  const claimedAt = isText ? `,\n    ${isoTime(`i.${column.claimedAt}`)} AS claimed_at` : "";
   const charge = chargeExpired
     ? `,\n      ${column.attempt} = i.${column.attempt} + CASE WHEN locked.expired THEN 1 ELSE 0 END`
     : "";
@@ -169,5 +174,5 @@ export function taking(
     i.${column.aggregateId} AS aggregate_id, i.${column.eventType} AS event_type,
     i.${column.correlationId} AS correlation_id, i.${column.payload}${cast} AS payload,
     i.${column.headers}${cast} AS headers, i.${column.attempt} AS attempt, locked.expired,
-    i.${column.claimToken} AS claim_token, ${names.placed("i")}`;
+    i.${column.claimToken} AS claim_token, ${names.placed("i")}${claimedAt}`;
 }

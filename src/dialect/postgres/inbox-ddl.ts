@@ -4,7 +4,8 @@
  * nothing here runs by itself.
  */
 import { defaultSchema, type InboxSchema } from "../inbox-schema.ts";
-import { type InboxNames, inboxNames, literal, quoted } from "./inbox-names.ts";
+import { type InboxNames, inboxNames } from "./inbox-names.ts";
+import { fitted, literal, quoted } from "./sql.ts";
 
 /** What {@link inboxDdl} makes. */
 export interface InboxDdlOptions {
@@ -151,13 +152,4 @@ $intray$`,
 
 function bareTable(names: InboxNames): string {
   return names.schema.table.split(".").at(-1) ?? names.schema.table;
-}
-
-/** `base` and `suffix` in PostgreSQL's 63 bytes; what is too long is told apart by a hash. */
-function fitted(base: string, suffix: string): string {
-  if (base.length + suffix.length <= 63) return base + suffix;
-  let hash = 0x811c9dc5;
-  for (const character of base) hash = Math.imul(hash ^ character.charCodeAt(0), 0x01000193) >>> 0;
-  const mark = `_${hash.toString(16).padStart(8, "0")}`;
-  return base.slice(0, 63 - suffix.length - mark.length) + mark + suffix;
 }

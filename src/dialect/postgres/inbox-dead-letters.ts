@@ -1,7 +1,8 @@
 /** Dead letters, for the command line: list, show, run again, throw away. */
 import type { InboxSchema } from "../inbox-schema.ts";
 import type { InboxStatement } from "../inbox-statement.ts";
-import { type InboxNames, inboxNames, milliseconds } from "./inbox-names.ts";
+import { type InboxNames, inboxNames } from "./inbox-names.ts";
+import { isoTime, milliseconds } from "./sql.ts";
 
 /** How many rows one statement retries or purges: run it again until it answers fewer. */
 export const deadLetterChunk = 1_000;
@@ -133,9 +134,4 @@ function summary(names: InboxNames): string {
   i.${column.eventType} AS event_type, i.${column.attempt} AS attempt,
   ${isoTime(`i.${column.createdAt}`)} AS created_at, ${isoTime(`i.${column.claimedAt}`)} AS claimed_at,
   i.${column.lastError} AS last_error`;
-}
-
-/** A time as text that no driver rounds to milliseconds and no session setting changes. */
-export function isoTime(expression: string): string {
-  return `to_char(${expression} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
 }

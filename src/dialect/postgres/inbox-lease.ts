@@ -1,18 +1,12 @@
 /**
- * Keeping leases and giving rows back.
- *
- * Lists of ids travel as one text parameter, `{a,b,c}` ({@link arrayText}), and become an array on
- * the server: every driver sends text the same way, with or without knowledge of array types.
+ * Keeping leases and giving rows back. Lists travel as one text parameter, `{a,b,c}` (`arrayText`), and
+ * become an array on the server.
  */
 import type { InboxSchema } from "../inbox-schema.ts";
 import type { InboxStatement } from "../inbox-statement.ts";
-import { type InboxNames, inboxNames, milliseconds } from "./inbox-names.ts";
+import { type InboxNames, inboxNames } from "./inbox-names.ts";
 import { fence } from "./inbox-settle.ts";
-
-/** Ids, tokens or whole numbers as the text of a PostgreSQL array, for a parameter that takes one. */
-export function arrayText(values: readonly (string | number)[]): string {
-  return `{${values.join(",")}}`;
-}
+import { milliseconds } from "./sql.ts";
 
 /** One lease ends later. Parameters: leaseMs, id, token. */
 export function renewStatement(schema: InboxSchema): InboxStatement {

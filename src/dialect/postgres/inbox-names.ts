@@ -11,6 +11,7 @@ import {
   type InboxSchema,
   inboxColumnKeys,
 } from "../inbox-schema.ts";
+import { instant, quoted } from "./sql.ts";
 
 /** The quoted names of a schema, and the conditions over a row called `alias`. */
 export interface InboxNames {
@@ -35,31 +36,9 @@ export interface InboxNames {
   readonly expired: (alias: string) => string;
 }
 
-/**
- * The instant of a claim: one for the whole statement. A clock that moves within it would open a
- * window in which a lease is both expired and alive, and it keeps the due index from ending the scan
- * (200,000 rows due later: 1,432 buffers against 3).
- */
-export const instant = "statement_timestamp()";
-
-/** Milliseconds, given as a parameter, as an interval. */
-export function milliseconds(parameter: string): string {
-  return `${parameter}::double precision * interval '1 millisecond'`;
-}
-
 /** How the queries inside a statement call the three columns of the order. */
 export function place(alias: string): string {
   return `${alias}.scheduled_at, ${alias}.created_at, ${alias}.id`;
-}
-
-/** A checked name as an identifier that keeps its case. */
-export function quoted(name: string): string {
-  return `"${name.replaceAll('"', '""')}"`;
-}
-
-/** A checked name, or any text, as a literal. */
-export function literal(text: string): string {
-  return `'${text.replaceAll("'", "''")}'`;
 }
 
 /** @throws TypeError or RangeError that names the missing or unsafe name. */

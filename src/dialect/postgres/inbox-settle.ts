@@ -7,24 +7,17 @@
  */
 import type { InboxSchema } from "../inbox-schema.ts";
 import type { InboxStatement } from "../inbox-statement.ts";
-import { type InboxNames, inboxNames, milliseconds } from "./inbox-names.ts";
+import { type InboxNames, inboxNames } from "./inbox-names.ts";
+import { allOrFail, milliseconds } from "./sql.ts";
 
 /** The message is done. Parameters: id, token. */
 export function completeStatement(schema: InboxSchema): InboxStatement {
   return { text: completion(inboxNames(schema)), params: ["id", "token"] };
 }
 
-/** What {@link completeOrFailStatement}'s error says: look for it in the message. */
-export const claimLostMark = "intray: this claim is lost";
-
 /**
  * The same as a statement that fails, and so aborts its transaction, when it did not complete the
- * message: a COMMIT sent right behind it, before its answer is known, then rolls back. The error is
- * 22P02 with {@link claimLostMark} in its message. Answers one row, `done`: 1.
- * Parameters: id, token.
- *
- * The text that fails to become an integer holds the count, on purpose: a constant there is cast
- * while the statement is planned, and the completion would always fail.
+ * message. Answers one row, `done`: 1. Parameters: id, token.
  */
 export function completeOrFailStatement(schema: InboxSchema): InboxStatement {
   return {
@@ -32,8 +25,7 @@ export function completeOrFailStatement(schema: InboxSchema): InboxStatement {
   ${completion(inboxNames(schema))}
   RETURNING 1
 )
-SELECT
-  CASE count(*) WHEN 1 THEN 1 ELSE ('${claimLostMark}, rows completed: ' || count(*))::int END AS done
+SELECT ${allOrFail("1", "rows completed")} AS done
 FROM done`,
     params: ["id", "token"],
   };

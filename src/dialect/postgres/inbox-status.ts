@@ -1,8 +1,8 @@
 /** How a table stands, source by source, for the command line and for alarms. */
 import type { InboxSchema } from "../inbox-schema.ts";
 import type { InboxStatement } from "../inbox-statement.ts";
-import { isoTime } from "./inbox-dead-letters.ts";
-import { inboxNames, instant } from "./inbox-names.ts";
+import { inboxNames } from "./inbox-names.ts";
+import { instant, isoTime } from "./sql.ts";
 
 /**
  * Answers a row a source, by name: `source`, `backlog` (due and waiting), `scheduled` (due later),

@@ -4,15 +4,11 @@ import { columnsStatement, indexesStatement } from "./inbox-catalogue.ts";
 import { claimStatement, claimWindow } from "./inbox-claim.ts";
 import { claimPastByAggregateStatement, claimPastInOrderStatement } from "./inbox-claim-past.ts";
 import { aggregateIndexDdl, inboxChannel } from "./inbox-ddl.ts";
-import { arrayText, releaseAllStatement, renewAllStatement } from "./inbox-lease.ts";
+import { releaseAllStatement, renewAllStatement } from "./inbox-lease.ts";
 import { lookAgainStatement } from "./inbox-look-again.ts";
 import { readBackStatement } from "./inbox-read-back.ts";
-import {
-  claimLostMark,
-  completeOrFailStatement,
-  deadStatement,
-  retryStatement,
-} from "./inbox-settle.ts";
+import { completeOrFailStatement, deadStatement, retryStatement } from "./inbox-settle.ts";
+import { arrayText, isClaimLost } from "./sql.ts";
 import { timeoutsStatement } from "./timeouts.ts";
 import { beginReadCommitted } from "./transactions.ts";
 
@@ -44,6 +40,6 @@ export const postgresInbox: InboxDialect = {
     isTransient,
     isUnstorableText,
     isTransactionAborted,
-    isClaimLost: (error) => error instanceof Error && error.message.includes(claimLostMark),
+    isClaimLost,
   },
 };

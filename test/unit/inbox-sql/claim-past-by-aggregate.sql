@@ -122,7 +122,8 @@ WITH RECURSIVE walk AS (
     i."aggregate_id" AS aggregate_id, i."event_type" AS event_type,
     i."correlation_id" AS correlation_id, i."payload"::text AS payload,
     i."headers"::text AS headers, i."attempt" AS attempt, locked.expired,
-    i."claim_token" AS claim_token, i."scheduled_at" AS scheduled_at, i."created_at" AS created_at, i."id" AS id
+    i."claim_token" AS claim_token, i."scheduled_at" AS scheduled_at, i."created_at" AS created_at, i."id" AS id,
+    to_char(i."claimed_at" AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS claimed_at
 ), reached AS MATERIALIZED (
   -- Reading the walk drives it on, so it is read to its end only where it has got there already.
   SELECT
@@ -131,7 +132,7 @@ WITH RECURSIVE walk AS (
       ELSE (SELECT max(walk.step) FROM walk) END AS step
   FROM (SELECT count(*) = $2::int AS batch FROM locked) AS filled
 )
-SELECT claimed.id::text AS id, claimed.source, claimed.idempotency_key, claimed.aggregate_id, claimed.event_type, claimed.correlation_id, claimed.payload, claimed.headers, claimed.attempt, claimed.expired,
+SELECT claimed.id::text AS id, claimed.source, claimed.idempotency_key, claimed.aggregate_id, claimed.event_type, claimed.correlation_id, claimed.payload, claimed.headers, claimed.attempt, claimed.expired, claimed.claimed_at,
   coalesce((SELECT walk.aggregate_id FROM walk WHERE walk.step = reached.step LIMIT 1), $5::text) AS cursor,
   NOT reached.batch AND coalesce(reached.step, 0) < 1000 AS ended
 FROM reached

@@ -53,9 +53,10 @@ locked AS MATERIALIZED (
     i."aggregate_id" AS aggregate_id, i."event_type" AS event_type,
     i."correlation_id" AS correlation_id, i."payload"::text AS payload,
     i."headers"::text AS headers, i."attempt" AS attempt, locked.expired,
-    i."claim_token" AS claim_token, i."scheduled_at" AS scheduled_at, i."created_at" AS created_at, i."id" AS id
+    i."claim_token" AS claim_token, i."scheduled_at" AS scheduled_at, i."created_at" AS created_at, i."id" AS id,
+    to_char(i."claimed_at" AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS claimed_at
 )
-SELECT claimed.id::text AS id, claimed.source, claimed.idempotency_key, claimed.aggregate_id, claimed.event_type, claimed.correlation_id, claimed.payload, claimed.headers, claimed.attempt, claimed.expired, counted.held
+SELECT claimed.id::text AS id, claimed.source, claimed.idempotency_key, claimed.aggregate_id, claimed.event_type, claimed.correlation_id, claimed.payload, claimed.headers, claimed.attempt, claimed.expired, claimed.claimed_at, counted.held
 FROM (SELECT count(*)::int AS held FROM held) AS counted
 LEFT JOIN claimed ON true
 ORDER BY claimed.scheduled_at, claimed.created_at, claimed.id

@@ -11,6 +11,5 @@ WHERE i."id" = $1::uuid
   AND i."lease_expires_at" > clock_timestamp()
   RETURNING 1
 )
-SELECT
-  CASE count(*) WHEN 1 THEN 1 ELSE ('intray: this claim is lost, rows completed: ' || count(*))::int END AS done
+SELECT CASE count(*) WHEN 1 THEN count(*)::int ELSE ('intray: this claim is lost, rows completed: ' || count(*))::int END AS done
 FROM done

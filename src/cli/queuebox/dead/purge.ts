@@ -6,7 +6,7 @@ import {
   purgeDeadByIdStatement,
   purgeDeadStatement,
 } from "../../../dialect/postgres/inbox-dead-letters.ts";
-import { arrayText } from "../../../dialect/postgres/inbox-lease.ts";
+import { arrayText } from "../../../dialect/postgres/sql.ts";
 import type { ConnectionSource } from "../../../driver/connection.ts";
 import { CliError, UsageError } from "../../cli-error.ts";
 import { ask } from "../../database/ask.ts";

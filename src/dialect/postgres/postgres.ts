@@ -1,0 +1,54 @@
+import type { Dialect } from "../dialect.ts";
+import { isSessionLost, isTransactionAborted, isTransient, isUnstorableText } from "./errors.ts";
+import { prepareStatement } from "./prepare.ts";
+import { arrayText, isClaimLost, longestName, quoted } from "./sql.ts";
+import { advisoryLockStatements } from "./table-advisory-lock.ts";
+import { columnsStatement, versionStatement } from "./table-catalogue.ts";
+import { tableChannel, tableDdl } from "./table-ddl.ts";
+import { tableIndexes } from "./table-indexes.ts";
+import { insertStatement } from "./table-insert.ts";
+import { leaseStatements } from "./table-lease.ts";
+import { rowLockStatements } from "./table-row-lock.ts";
+import { timeoutsStatement } from "./timeouts.ts";
+import { checkDeferred, transactionStatements } from "./transaction-truth.ts";
+import { begin, isolations } from "./transactions.ts";
+import { types } from "./types.ts";
+
+/** Described tables on PostgreSQL 11 and later. */
+export const postgres: Dialect = {
+  name: "postgres",
+  features: {
+    forms: ["rowLock", "lease", "advisoryLock"],
+    isolations,
+    conflictingIsolations: ["repeatableRead", "serializable"],
+    modes: [],
+    listenNotify: true,
+    errorsAbortTransactions: true,
+    longestName: { length: longestName, unit: "bytes" },
+  },
+  errors: { isSessionLost, isTransient, isUnstorableText, isTransactionAborted, isClaimLost },
+  placeholder: (position) => `$${position}`,
+  quoted,
+  begin,
+  safeLevel: "readCommitted",
+  savepoint: { set: "SAVEPOINT intray", rollback: "ROLLBACK TO SAVEPOINT intray" },
+  checkDeferred,
+  transactions: transactionStatements,
+  list: arrayText,
+  types,
+  rowLock: rowLockStatements,
+  lease: leaseStatements,
+  advisoryLock: advisoryLockStatements,
+  insert: insertStatement,
+  notify: () => ({ text: "SELECT pg_notify($1::text, $2::text)", params: ["channel", "payload"] }),
+  channel: tableChannel,
+  inspection: {
+    columns: columnsStatement,
+    timeouts: timeoutsStatement(),
+    version: versionStatement,
+    oldestVersion: { version: 110_000, label: "11" },
+    prepare: prepareStatement,
+    indexes: tableIndexes,
+  },
+  ddl: tableDdl,
+};

@@ -1,0 +1,140 @@
+/**
+ * Advisory locks: the session holds the row's key, and no transaction is open while the handler runs.
+ *
+ * The claim tries keys in the order of their rows, one row a key: a session that holds a key gets it
+ * again, and would then take a second row of it. Which keys are held at the start it reads from
+ * pg_locks, and passes over their rows, however many stand before the first free one. After the first
+ * rows it reads on behind them, past all of their keys, so that many rows of one key that another
+ * claim takes first hide nobody either.
+ *
+ * With the key locked, the row is locked and looked at as it is now: whoever held the key before may
+ * have settled it since the snapshot. A key that was locked in vain is unlocked in the same statement. If
+ * the statement fails, though, the session keeps what it had locked: then its connection must be closed.
+ */
+import type { TableDescription } from "../../table/description.ts";
+import type { AdvisoryLockStatements, ClaimSettings } from "../dialect.ts";
+import type { Statement } from "../statement.ts";
+import {
+  answered,
+  claimableRows,
+  claimedColumns,
+  lockKey,
+  ofGroup,
+  withParts,
+} from "./table-claim.ts";
+import { counted, heldRows, settlements, uncounted, update } from "./table-held.ts";
+import { all, TableSql } from "./table-names.ts";
+
+export function advisoryLockStatements(
+  table: TableDescription,
+  settings: ClaimSettings,
+): AdvisoryLockStatements {
+  const build = () => new TableSql(table);
+  return {
+    claim: claim(build(), settings),
+    unlock: { text: "SELECT pg_advisory_unlock($1::text::bigint) AS released", params: ["lock"] },
+    release: release(build()),
+    ...settlements(build, settings, false),
+  };
+}
+
+function claim(sql: TableSql, settings: ClaimSettings): Statement {
+  const lock = sql.hash(lockKey(sql.table), 0);
+  const extra = [`${lock} AS lock`];
+  const isFree = `${lock} NOT IN (SELECT held.lock FROM held)`;
+  const window = claimableRows(sql, settings, extra, [isFree]);
+  const behind = claimableRows(sql, settings, extra, [
+    isFree,
+    `${lock} NOT IN (SELECT ahead.lock FROM ahead)`,
+  ]);
+  const limit = `${sql.param("limit")}::int`;
+  const parts = [
+    `held AS (
+  SELECT ((l.classid::bigint << 32) | l.objid::bigint) AS lock
+  FROM pg_locks AS l
+  WHERE l.locktype = 'advisory' AND l.objsubid = 1 AND l.granted
+    AND l.database = (SELECT d.oid FROM pg_database AS d WHERE d.datname = current_database())
+)`,
+    ...window.with,
+    ...behind.with.map((part) => part.replaceAll("level", "later_level")),
+    firstOfKeys(sql, "ahead", window.rows),
+    firstOfKeys(sql, "further", behind.rows.replaceAll("level", "later_level")),
+    `locked AS (
+  SELECT tried.id, tried.lock
+  FROM (
+    SELECT row.id, key.lock,
+      CASE WHEN key.taken AND row.id IS NULL THEN pg_advisory_unlock(key.lock) END AS unlocked
+    FROM (
+      SELECT ahead.id, ahead.lock FROM ahead
+      UNION ALL
+      SELECT further.id, further.lock FROM further
+    ) AS candidate
+    CROSS JOIN LATERAL (
+      SELECT candidate.lock, pg_try_advisory_lock(candidate.lock) AS taken
+      OFFSET 0
+    ) AS key
+    LEFT JOIN LATERAL (
+      SELECT i.${sql.id} AS id
+      FROM ${sql.name} AS i
+      WHERE key.taken AND ${all(`i.${sql.id} = candidate.id`, ofGroup(sql, settings), sql.claimable(), `${lock} = key.lock`)}
+      FOR UPDATE SKIP LOCKED
+    ) AS row ON true
+    OFFSET 0
+  ) AS tried
+  WHERE tried.id IS NOT NULL
+  LIMIT ${limit}
+)`,
+    taken(sql, settings),
+  ];
+  return sql.statement(`${withParts(parts)}
+${answered(sql, settings, ", claimed.lock::text AS lock")}`);
+}
+
+/** The first row of each key, in order. */
+function firstOfKeys(sql: TableSql, name: string, rows: string): string {
+  return `${name} AS (
+  SELECT ranked.*
+  FROM (
+    SELECT each_row.*, row_number() OVER (PARTITION BY each_row.lock ORDER BY ${sql.place("each_row")}) AS rank
+    FROM (
+      SELECT * FROM (
+    ${rows}
+      ) AS every_row
+      LIMIT ${keysLookedAt}
+    ) AS each_row
+  ) AS ranked
+  WHERE ranked.rank = 1
+  ORDER BY ${sql.place("ranked")}
+)`;
+}
+
+/** How many rows are looked at for the keys that a claim tries first, and then behind them. */
+const keysLookedAt = 200;
+
+function taken(sql: TableSql, settings: ClaimSettings): string {
+  const sets = counted(sql);
+  const columns = `locked.lock, ${claimedColumns(sql, settings)}`;
+  if (sets.length === 0) {
+    return `claimed AS (
+  SELECT ${columns}
+  FROM locked JOIN ${sql.name} AS i ON i.${sql.id} = locked.id
+)`;
+  }
+  return `claimed AS (
+  UPDATE ${sql.name} AS i
+  SET ${sets.join(", ")}
+  FROM locked
+  WHERE i.${sql.id} = locked.id
+  RETURNING ${columns}
+)`;
+}
+
+/** For a row whose handler did not start. Without an attempt there is nothing to take off. */
+function release(sql: TableSql): Statement {
+  const sets = uncounted(sql);
+  return sets.length === 0
+    ? sql.statement(
+        `SELECT g.id::text AS id FROM unnest(${sql.param("ids")}::text::${sql.idType}[]) AS g (id)`,
+      )
+    : sql.statement(`${heldRows(sql)}\n${update(sql, sets)}`);
+}

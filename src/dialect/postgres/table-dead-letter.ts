@@ -1,0 +1,80 @@
+/** Giving rows up: to another group of the table, or to another table. One statement, all or nothing. */
+import type { ColumnDescription } from "../../table/description.ts";
+import type { DeadLetterSettings } from "../dialect.ts";
+import type { Statement } from "../statement.ts";
+import { quoted } from "./sql.ts";
+import { heldRows, unleased, update } from "./table-held.ts";
+import { type TableSql, tableName } from "./table-names.ts";
+
+/** Parameters: ids (in the lease form tokens and attempts), reasons and group, where they have a column. */
+export function deadLetter(sql: TableSql, settings: DeadLetterSettings): Statement {
+  return sql.statement(
+    settings.table === undefined ? toGroup(sql, settings) : toTable(sql, settings.table, settings),
+  );
+}
+
+const reasons = { column: "reason", param: "reasons", type: "text" };
+
+function toGroup(sql: TableSql, { reason }: DeadLetterSettings): string {
+  const { attemptFrom, roles } = sql.table;
+  const group = sql.column("group");
+  const attempt = sql.column("attempt");
+  const due = sql.column("retryAfter");
+  const done = sql.column("processedAt");
+  const held = heldRows(sql, { lists: reason === undefined ? [] : [reasons] });
+  const sets = [
+    ...(group === undefined ? [] : [`${group} = ${sql.param("group")}::text`]),
+    ...(attempt === undefined ? [] : [`${attempt} = ${attemptFrom}`]),
+    ...(due === undefined ? [] : [`${due} = ${roles.retryAfter?.nullable ? "NULL" : sql.clock}`]),
+    ...(done === undefined ? [] : [`${done} = NULL`]),
+    ...(reason === undefined ? [] : [`${quoted(reason.name)} = locked.reason`]),
+    ...unleased(sql),
+  ];
+  return `${held}\n${update(sql, sets)}`;
+}
+
+/** What a row is where it arrives is the destination's to say, not what it was here. */
+const ANEW: ReadonlySet<string | undefined> = new Set([
+  "group",
+  "attempt",
+  "retryAfter",
+  "lockedUntil",
+  "processedAt",
+]);
+
+function toTable(
+  sql: TableSql,
+  table: TableSql["table"],
+  { copied = [], reason }: DeadLetterSettings,
+): string {
+  const { attempt, group, retryAfter } = table.roles;
+  const held = heldRows(sql, {
+    lists: reason === undefined ? [] : [reasons],
+    lock: "UPDATE",
+  });
+  const cells: { to: ColumnDescription; value: string }[] = copied
+    .filter(([, to]) => !ANEW.has(to.role) && to !== reason)
+    .map(([, to], index) => ({ to, value: `gone.v${index}` }));
+  const taken = copied.filter(([, to]) => !ANEW.has(to.role) && to !== reason);
+  if (group !== undefined) cells.push({ to: group, value: `${sql.param("group")}::text` });
+  if (attempt !== undefined) cells.push({ to: attempt, value: String(table.attemptFrom) });
+  if (retryAfter !== undefined && !retryAfter.nullable && retryAfter.generated === "never") {
+    cells.push({ to: retryAfter, value: sql.clock });
+  }
+  if (reason !== undefined) cells.push({ to: reason, value: "gone.reason" });
+  const values = taken.map(([from], index) => `, i.${quoted(from.name)} AS v${index}`).join("");
+  const into =
+    cells.length === 0
+      ? `INSERT INTO ${tableName(table)} SELECT FROM gone`
+      : `INSERT INTO ${tableName(table)} (${cells.map(({ to }) => quoted(to.name)).join(", ")})
+  SELECT ${cells.map(({ value }) => value).join(", ")} FROM gone ORDER BY gone.place`;
+  return `${held}, gone AS (
+  DELETE FROM ${sql.name} AS i
+  USING locked
+  WHERE i.${sql.id} = locked.id
+  RETURNING i.${sql.id} AS place${reason === undefined ? "" : ", locked.reason"}${values}
+), moved AS (
+  ${into}
+)
+SELECT gone.place::text AS id FROM gone`;
+}

@@ -1,0 +1,93 @@
+/** The first rows of fifo groups: only they can be claimed. */
+import type { ClaimSettings } from "../dialect.ts";
+import { ofGroup } from "./table-claim.ts";
+import { all, type TableSql } from "./table-names.ts";
+import { firstRow } from "./table-order.ts";
+
+/** How many groups one claim looks at, where it reads every group. */
+export const groupsLookedAt = 500;
+
+/**
+ * The head of each group, in claim order: its place, `group_key` (text), and `ready`, whether the head
+ * can be claimed. Rows behind a head that is in work or not due yet wait.
+ *
+ * All groups at once are a walk from group to group, one probe each, and the heads are sorted by their
+ * place, so that no group is served before an older row of another. A walk that does not see every group
+ * starts at a row chosen at random among the ids, where their type allows that, so that each has its turn.
+ */
+export function groupHeads(
+  sql: TableSql,
+  settings: ClaimSettings,
+): { readonly parts: readonly string[]; readonly heads: string } {
+  const group = sql.of("group");
+  if (group === undefined) throw new TypeError("a fifo table has a group column");
+  const extra = [`${group}::text AS group_key`, `(${all(sql.due(), sql.free())}) AS ready`];
+  if (settings.groups === "one") {
+    const conditions = [...ofGroup(sql, settings), ...sql.open()];
+    return { parts: [], heads: firstRow(sql, { conditions, extra }) };
+  }
+  const next = (...conditions: readonly string[]) => `SELECT ${group} AS value
+    FROM ${sql.name} AS i
+    WHERE ${all(sql.open(), conditions)}
+    ORDER BY ${group}
+    LIMIT 1`;
+  const walk = (name: string, from: string, until: string) => `${name} AS (
+  SELECT first.value
+  FROM start CROSS JOIN LATERAL (
+    ${next(...(from === "" ? [`${group} IS NOT NULL`] : [from]), ...(until === "" ? [] : [until]))}
+  ) AS first
+  UNION ALL
+  SELECT next.value
+  FROM ${name} CROSS JOIN start CROSS JOIN LATERAL (
+    ${next(`${group} > ${name}.value`, ...(until === "" ? [] : [until]))}
+  ) AS next
+)`;
+  const pivot = randomRow(sql, group);
+  const parts = [
+    `start AS (
+  ${pivot ?? "SELECT NULL::text AS value"}
+)`,
+    walk("walk", `${group} >= coalesce(start.value, '')`, ""),
+    ...(pivot === undefined ? [] : [walk("wrapped", "", `${group} < start.value`)]),
+    `heads AS (
+  SELECT head.*
+  FROM (
+    SELECT seen.value
+    FROM (SELECT walk.value FROM walk${pivot === undefined ? "" : " UNION ALL SELECT wrapped.value FROM wrapped"}) AS seen
+    LIMIT ${groupsLookedAt}
+  ) AS visited
+  CROSS JOIN LATERAL (
+    ${firstRow(sql, { conditions: [`${group} = visited.value`, ...sql.open()], extra })}
+  ) AS head
+)`,
+  ];
+  return { parts, heads: `SELECT * FROM heads ORDER BY ${sql.place("heads")}` };
+}
+
+/** The group of some row; null where there is none. */
+function randomRow(sql: TableSql, group: string): string | undefined {
+  const { id } = sql.table.roles;
+  const probe = pivotOf(sql, id?.type);
+  if (probe === undefined) return undefined;
+  return `SELECT (
+    SELECT ${group}::text
+    FROM ${sql.name} AS i
+    WHERE i.${sql.id} >= (${probe})
+    ORDER BY i.${sql.id}
+    LIMIT 1
+  ) AS value`;
+}
+
+function pivotOf(sql: TableSql, type: string | undefined): string | undefined {
+  switch (type) {
+    case "smallint":
+    case "integer":
+    case "bigint":
+      // In numeric: a double would round the largest ids up, out of their range.
+      return `SELECT (min(e.${sql.id}) + floor(random()::numeric * (max(e.${sql.id})::numeric - min(e.${sql.id}) + 1)))::bigint FROM ${sql.name} AS e`;
+    case "uuid":
+      return "SELECT md5(random()::text)::uuid";
+    default:
+      return undefined;
+  }
+}

@@ -1,0 +1,148 @@
+/**
+ * Leases: the claim writes until when the row is ours, and commits. What proves it later is the lease's
+ * end and the attempt together: after a retry, a second claim may write the same end.
+ *
+ * In a fifo group only the head is claimed, and only while no other row of the group has a lease that
+ * holds. Two claims at once can each find that true, so after its commit each looks again (see
+ * inbox-look-again.ts, where the reasoning stands). Rows of the group whose leases have run out are
+ * taken out of their holders' hands by the same statement; one that its handler's transaction
+ * has locked keeps its group.
+ */
+import type { TableDescription } from "../../table/description.ts";
+import type { LeaseSettings, LeaseStatements } from "../dialect.ts";
+import type { Statement } from "../statement.ts";
+import { milliseconds } from "./sql.ts";
+import { answered, claimableRows, claimedColumns, ofGroup, withParts } from "./table-claim.ts";
+import { groupHeads } from "./table-fifo.ts";
+import { counted, settlements, unleased } from "./table-held.ts";
+import { ackOrFail, extend, lockOrFail, lookAgain, readBack, release } from "./table-lease-hold.ts";
+import { all, TableSql } from "./table-names.ts";
+
+/** @throws TypeError for a table without a lease column. */
+export function leaseStatements(table: TableDescription, settings: LeaseSettings): LeaseStatements {
+  const build = () => new TableSql(table);
+  const isFifo = table.fifo !== "none";
+  const { retry, ...settled } = settlements(build, settings, false);
+  if (retry === undefined) throw new TypeError(`${table.name} has no lease column`);
+  return {
+    ...settled,
+    retry,
+    claim: isFifo ? fifoClaim(build(), settings) : claim(build(), settings),
+    ...(isFifo && { lookAgain: lookAgain(build()) }),
+    extend: extend(build(), settings),
+    release: release(build()),
+    ackOrFail: ackOrFail(build()),
+    lockOrFail: lockOrFail(build()),
+    readBack: readBack(build()),
+  };
+}
+
+function claim(sql: TableSql, settings: LeaseSettings): Statement {
+  const rows = claimableRows(sql, settings);
+  const locked = `locked AS (
+  SELECT row.id
+  FROM (
+    ${rows.rows}
+  ) AS candidate
+  CROSS JOIN LATERAL (
+    ${lockedRow(sql, settings, "candidate.id")}
+  ) AS row
+  LIMIT ${sql.param("limit")}::int
+)`;
+  const claimed = `claimed AS (
+  UPDATE ${sql.name} AS i
+  SET ${[`${sql.column("lockedUntil")} = ${leaseEnd(sql, settings)}`, ...counted(sql)].join(", ")}
+  FROM locked
+  WHERE i.${sql.id} = locked.id
+  RETURNING ${claimedColumns(sql, settings)}
+)`;
+  return sql.statement(`${withParts([...rows.with, locked, claimed])}
+${answered(sql, settings)}`);
+}
+
+function lockedRow(sql: TableSql, settings: LeaseSettings, id: string): string {
+  return `SELECT i.${sql.id} AS id
+    FROM ${sql.name} AS i
+    WHERE ${all(`i.${sql.id} = ${id}`, ofGroup(sql, settings), sql.claimable())}
+    FOR UPDATE SKIP LOCKED`;
+}
+
+function fifoClaim(sql: TableSql, settings: LeaseSettings): Statement {
+  const { heads, parts } = groupHeads(sql, settings);
+  const lease = sql.of("lockedUntil", "o");
+  const others = all(
+    `${sql.of("group", "o")} = head.group_key`,
+    `${lease} IS NOT NULL`,
+    sql.open("o"),
+    `o.${sql.id} <> head.id`,
+  );
+  const locked = `locked AS (
+  SELECT row.id, stale.ids AS stale
+  FROM (${heads}) AS head
+  CROSS JOIN LATERAL (
+    SELECT count(*) AS leased, coalesce(bool_or(${lease} > ${sql.now}), false) AS live
+    FROM ${sql.name} AS o
+    WHERE head.ready AND ${others}
+  ) AS busy
+  CROSS JOIN LATERAL (
+    SELECT array_agg(expired.id) AS ids, count(*) AS leased
+    FROM (
+      SELECT o.${sql.id} AS id
+      FROM ${sql.name} AS o
+      WHERE busy.leased > 0 AND NOT busy.live AND ${others} AND ${lease} <= ${sql.now}
+      FOR UPDATE SKIP LOCKED
+    ) AS expired
+  ) AS stale
+  CROSS JOIN LATERAL (
+    SELECT locked.id
+    FROM (
+      ${lockedRow(sql, settings, "head.id")}
+    ) AS locked
+    OFFSET 0
+  ) AS row
+  WHERE head.ready AND NOT busy.live AND stale.leased = busy.leased
+  LIMIT ${sql.param("limit")}::int
+)`;
+  const changes = [
+    `${sql.column("lockedUntil")} = CASE WHEN change.takes THEN ${leaseEnd(sql, settings)} ELSE ${
+      unleased(sql)[0]?.split(" = ")[1]
+    } END`,
+    ...counted(sql).map((set) => {
+      const [column = "", value = ""] = set.split(/ = (.*)/s);
+      return `${column} = CASE WHEN change.takes THEN ${value} ELSE i.${column} END`;
+    }),
+  ];
+  const changed = `changed AS (
+  UPDATE ${sql.name} AS i
+  SET ${changes.join(",\n      ")}
+  FROM (
+    SELECT locked.id, true AS takes FROM locked
+    UNION ALL SELECT unnest(locked.stale), false FROM locked
+  ) AS change
+  WHERE i.${sql.id} = change.id
+  RETURNING change.takes, ${claimedColumns(sql, settings)}
+), claimed AS (
+  SELECT * FROM changed WHERE changed.takes
+)`;
+  return sql.statement(`${withParts([...parts, locked, changed])}
+${answered(sql, settings)}`);
+}
+
+/**
+ * The lease's new end. The column rounds what it cannot hold to the nearest, so half a unit (less a
+ * microsecond) is added: rounded up, a lease is never shorter than it was asked for.
+ *
+ * Without an attempt, the end alone tells two claims of a row apart. The database's clock never gives the
+ * same twice; a clock that a service sets may stand still, and so its ends get some microseconds at random.
+ */
+export function leaseEnd(
+  sql: TableSql,
+  { leasePrecision = 6 }: Pick<LeaseSettings, "leasePrecision">,
+  now: string = sql.now,
+): string {
+  const end = `${now} + ${milliseconds(sql.param("leaseMs"))}`;
+  const unit = 10 ** (6 - leasePrecision);
+  if (unit > 1) return `${end} + interval '${unit / 2 - 1} microseconds'`;
+  const isAlone = sql.table.roles.attempt === undefined && sql.table.clock !== "database";
+  return isAlone ? `${end} + floor(random() * 1000) * interval '1 microsecond'` : end;
+}

@@ -1,0 +1,61 @@
+/**
+ * Row locks: the claim's transaction stays open for the handler, so the lock is the row's own.
+ *
+ * A fifo group has one row in work, across all brokers, and the row's lock cannot promise that: a row
+ * with an earlier place may become visible while its group's row is in work. So a claim first tries
+ * an advisory lock on the group, which lives as long as the transaction, and then locks the group's
+ * first row, which is looked at again under its lock. A claim that got the group's lock and not the row
+ * keeps the group from others until its transaction ends: it happens where a snapshot was older than
+ * the last holder's commit.
+ */
+import type { TableDescription } from "../../table/description.ts";
+import type { ClaimSettings, RowLockStatements } from "../dialect.ts";
+import type { Statement } from "../statement.ts";
+import { answered, claimableRows, claimedColumns, ofGroup, withParts } from "./table-claim.ts";
+import { groupHeads } from "./table-fifo.ts";
+import { settlements } from "./table-held.ts";
+import { all, TableSql } from "./table-names.ts";
+
+export function rowLockStatements(
+  table: TableDescription,
+  settings: ClaimSettings,
+): RowLockStatements {
+  const build = () => new TableSql(table);
+  return {
+    claim: table.fifo === "none" ? claim(build(), settings) : fifoClaim(build(), settings),
+    ...settlements(build, settings, true),
+  };
+}
+
+function claim(sql: TableSql, settings: ClaimSettings): Statement {
+  const rows = claimableRows(sql, settings);
+  return sql.statement(`${withParts([...rows.with, locked(sql, settings, rows.rows)])}
+${answered(sql, settings)}`);
+}
+
+function fifoClaim(sql: TableSql, settings: ClaimSettings): Statement {
+  const { heads, parts } = groupHeads(sql, settings);
+  const free = `SELECT head.id
+    FROM (${heads}) AS head
+    WHERE CASE WHEN head.ready THEN pg_try_advisory_xact_lock(${sql.hash("head.group_key", 1)}) ELSE false END
+    OFFSET 0`;
+  return sql.statement(`${withParts([...parts, locked(sql, settings, free)])}
+${answered(sql, settings)}`);
+}
+
+/** The rows locked one by one, and no more of them than are wanted. */
+function locked(sql: TableSql, settings: ClaimSettings, rows: string): string {
+  return `claimed AS (
+  SELECT row.*
+  FROM (
+    ${rows}
+  ) AS candidate
+  CROSS JOIN LATERAL (
+    SELECT ${claimedColumns(sql, settings)}
+    FROM ${sql.name} AS i
+    WHERE ${all(`i.${sql.id} = candidate.id`, ofGroup(sql, settings), sql.claimable())}
+    FOR UPDATE SKIP LOCKED
+  ) AS row
+  LIMIT ${sql.param("limit")}::int
+)`;
+}

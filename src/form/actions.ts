@@ -1,0 +1,41 @@
+import type { Connection, QueryResult, Step } from "../driver/connection.ts";
+import { runSteps } from "../driver/run-steps.ts";
+
+/** Something to do on a connection: a step, or an event that the service wrote itself. */
+export type Action = Step | Call;
+
+/** An event of the service's own: a function that runs on the connection. */
+export interface Call {
+  readonly kind: "call";
+  run(connection: Connection): Promise<QueryResult>;
+}
+
+/**
+ * Runs actions in order and stops at the first that fails. Steps that stand side by side go out in one
+ * flush; the results stand in the actions' order.
+ *
+ * @throws what the failing one threw. A transaction that is open then is for the caller to roll back.
+ */
+export async function runActions<Row = Record<string, unknown>>(
+  connection: Connection,
+  actions: readonly Action[],
+): Promise<QueryResult<Row>[]> {
+  const results: QueryResult<Row>[] = [];
+  let steps: Step[] = [];
+  const send = async () => {
+    const sent = steps;
+    steps = [];
+    results.push(...(await runSteps<Row>(connection, sent)));
+  };
+  for (const action of actions) {
+    if (action.kind !== "call") {
+      steps.push(action);
+      continue;
+    }
+    await send();
+    // What the rows hold is the caller's word, here as in `runSteps`.
+    results.push((await action.run(connection)) as QueryResult<Row>);
+  }
+  await send();
+  return results;
+}

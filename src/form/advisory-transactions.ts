@@ -1,0 +1,123 @@
+import { bind } from "../dialect/bind.ts";
+import type { Performance } from "../engine/work.ts";
+import { asError } from "../errors.ts";
+import { orAbort } from "../time-limit.ts";
+import { type Action, runActions } from "./actions.ts";
+import type { AdvisoryContext } from "./advisory-context.ts";
+import type { AdvisoryDelivery } from "./advisory-delivery.ts";
+import type { AdvisorySettlement } from "./advisory-settlement.ts";
+import { didCommit } from "./commit-truth.ts";
+import { HandlerTransaction } from "./handler-transaction.ts";
+import type { Reacted } from "./reaction.ts";
+import { whatRefused } from "./refusal.ts";
+import { settlementsOf } from "./table-events.ts";
+import { runInTransaction } from "./transactional-handling.ts";
+
+/**
+ * Handlers whose writes commit with the settlement, on the session that holds the key.
+ *
+ *     BEGIN (with the handler's first query) --> handler --> settlements, COMMIT, unlock
+ *
+ * Everything but an acknowledgement rolls back first; the key is held all the while, so what becomes of
+ * the row is settled in a transaction after it.
+ */
+export class AdvisoryTransactions {
+  readonly #context: AdvisoryContext;
+  readonly #settlement: AdvisorySettlement;
+
+  constructor(context: AdvisoryContext, settlement: AdvisorySettlement) {
+    this.#context = context;
+    this.#settlement = settlement;
+  }
+
+  async perform(delivery: AdvisoryDelivery, patience: AbortSignal): Promise<Performance> {
+    const { report, settings } = this.#context;
+    const { dialect, prepare, reaction, table } = settings;
+    const identity = dialect.transactions?.id;
+    const transaction = new HandlerTransaction(delivery.connection, {
+      begin: dialect.begin(table.isolation ?? table.mode),
+      placeholder: dialect.placeholder,
+      prepare,
+      identify: identity && bind(identity, {}),
+    });
+    try {
+      await orAbort(transaction.openForBareClient(), patience);
+    } catch (error) {
+      delivery.doubt = asError(error);
+      report.noConnection(delivery, error);
+      return "unavailable";
+    }
+    const ended = await runInTransaction(transaction, delivery, patience, (facade) =>
+      reaction.react(delivery.rows, delivery, facade),
+    );
+    if (ended.ended === "left behind") {
+      return this.#settlement.leaveBehind(delivery, ended.reason);
+    }
+    if (ended.ended === "returned" && keepsWrites(ended.answer)) {
+      return await this.#commit(delivery, transaction, ended.answer);
+    }
+    if (transaction.isOpen) await delivery.rollBack(settings);
+    switch (ended.ended) {
+      case "returned":
+        return await this.#settlement.settle(delivery, ended.answer.verdicts);
+      case "threw":
+        return await this.#settlement.fail(delivery, ended.error);
+      case "interrupted":
+        return await this.#settlement.abandon(delivery);
+    }
+  }
+
+  async #commit(
+    delivery: AdvisoryDelivery,
+    transaction: HandlerTransaction,
+    { verdicts }: Reacted,
+  ): Promise<Performance> {
+    const { ended, events, report, settings } = this.#context;
+    const settlements = settlementsOf(delivery.rows, verdicts);
+    const opening = transaction.openingSteps();
+    const actions: Action[] = [
+      ...opening,
+      ...events.grouped(settlements).flatMap((group) => events.settle(group)),
+      { kind: "commit" },
+    ];
+    try {
+      const results = await delivery.run(settings, () =>
+        runActions(delivery.connection, [...actions, ...this.#settlement.unlocking(delivery)]),
+      );
+      delivery.unlocked(results.slice(actions.length));
+      const answers = results.slice(opening.length, actions.length);
+      const ids = new Set(answers.flatMap(({ rows }) => rows.map(({ id }) => id)));
+      this.#settlement.committed(delivery, settlements, ids);
+      return "settled";
+    } catch (error) {
+      const refusal = whatRefused(settings.dialect.errors, error, transaction.firstFailure);
+      if (refusal.kind !== "unknown") await delivery.rollBack(settings);
+      switch (refusal.kind) {
+        case "redelivery":
+          await this.#settlement.giveBack(delivery);
+          report.redelivered(delivery, error);
+          return "unavailable";
+        case "failed":
+        case "lost":
+          return await this.#settlement.fail(delivery, refusal.error);
+        case "unknown":
+          break;
+      }
+      delivery.doubt = asError(error);
+      const became = await didCommit({ ...settings, ended }, transaction.id);
+      if (became === "committed") {
+        report.commitConfirmed(delivery, error);
+        for (const { row, verdict } of settlements) settings.observer.settled(row, verdict);
+        return "settled";
+      }
+      if (became === "not committed") report.sessionLost(delivery, error);
+      else report.commitUnknown(delivery, delivery.rows, error);
+      return "unavailable";
+    }
+  }
+}
+
+/** In a batch any acknowledged row is enough: one transaction stands for all of them. */
+function keepsWrites({ threw, verdicts }: Reacted): boolean {
+  return !threw && verdicts.some(({ kind }) => kind === "ack");
+}

@@ -1,0 +1,29 @@
+import type { DialectErrors } from "../dialect/errors.ts";
+import { TimeoutError, TransactionError } from "../errors.ts";
+
+/** What the error of a completion or of its COMMIT says of the transaction. */
+export interface Refusal {
+  /**
+   * - `lost`: the row is not this delivery's any more.
+   * - `failed`: for a reason that is the handler's.
+   * - `redelivery`: the database asks to try the same again.
+   * - `unknown`: nobody answered; what became of it, the error does not say.
+   */
+  readonly kind: "lost" | "failed" | "redelivery" | "unknown";
+  readonly error: unknown;
+}
+
+/** `firstFailure`: the handler's first query that failed, if one did. */
+export function whatRefused(errors: DialectErrors, error: unknown, firstFailure: unknown): Refusal {
+  if (errors.isClaimLost(error)) return { kind: "lost", error };
+  if (error instanceof TransactionError) return { kind: "failed", error };
+  if (error instanceof TimeoutError || errors.isSessionLost(error))
+    return { kind: "unknown", error };
+  if (errors.isTransient(error)) return { kind: "redelivery", error };
+  if (!errors.isTransactionAborted(error)) return { kind: "failed", error };
+  const explained = new TransactionError(
+    "an SQL error aborted the handler's transaction, and the handler went on without it: nothing was committed. Let the error pass, or guard the statement with a savepoint.",
+    { cause: firstFailure },
+  );
+  return { kind: "failed", error: explained };
+}

@@ -1,0 +1,269 @@
+import type { ClaimedRow } from "../dialect/dialect.ts";
+import type { QueryResult } from "../driver/connection.ts";
+import type { Performance } from "../engine/work.ts";
+import { asError } from "../errors.ts";
+import { type Action, runActions } from "./actions.ts";
+import { didCommit } from "./commit-truth.ts";
+import type { FormReport } from "./form-report.ts";
+import type { FormSettings } from "./form-settings.ts";
+import type { Reacted, Verdict } from "./reaction.ts";
+import { type Refusal, whatRefused } from "./refusal.ts";
+import type { RowLockDelivery } from "./row-lock-delivery.ts";
+import { type Settlement, settlementsOf, type TableEvents } from "./table-events.ts";
+
+/**
+ * Settles rows in the transaction that has locked them, and commits it. All of it is one flush:
+ *
+ *     [undo the handler's writes] [savepoint] settlements [deferred checks] COMMIT --> settled
+ *
+ * and when that fails:
+ *
+ *     no answer --------------> the transaction's own id tells, or nobody does
+ *     try again, says the database --> rolled back; no attempt is spent
+ *     the handler's writes fail -----> undone; what becomes of the rows is decided anew, and settled
+ *     one row of a batch ------------> row by row, each behind a savepoint: its siblings are settled
+ *     a settlement by itself --------> rolled back; the row is claimable at once
+ *
+ * The handler's writes stand behind a savepoint that the claim has set. They commit when a row is
+ * acknowledged (in a batch: any row, since one transaction stands for all of them). What a COMMIT would
+ * find is checked before it, where the database can: afterwards the rows are nobody's, and nothing could
+ * be settled any more.
+ */
+export class RowLockSettlement {
+  readonly #context: RowLockContext;
+
+  constructor(context: RowLockContext) {
+    this.#context = context;
+  }
+
+  /** `firstFailure`: the first query of the handler that failed, if one did. */
+  async settle(
+    delivery: RowLockDelivery,
+    { verdicts, threw }: Reacted,
+    firstFailure: unknown,
+  ): Promise<Performance> {
+    const { settings } = this.#context;
+    const isAcked = verdicts.some(({ kind }) => kind === "ack");
+    const keepsWrites = settings.transactional && !threw && isAcked;
+    const settlements = settlementsOf(delivery.rows, verdicts);
+    const failure = await this.#commitAll(delivery, settlements, keepsWrites);
+    if (failure === undefined) return "settled";
+    const { errors } = settings.dialect;
+    const refusal = whatRefused(errors, failure.error, firstFailure);
+    const concluded = await this.#concluded(delivery, settlements, refusal);
+    if (concluded !== undefined) return concluded;
+    const isHandlers =
+      keepsWrites && (settlements.length === 1 || errors.isTransactionAborted(failure.error));
+    if (isHandlers) return await this.#settleAnew(delivery, refusal.error);
+    if (settlements.length > 1) return await this.#oneByOne(delivery, settlements, keepsWrites);
+    await delivery.rollBack(settings);
+    this.#failed(delivery, settlements, refusal.error);
+    return "unavailable";
+  }
+
+  /** Answers what failed, or nothing where all is settled. */
+  async #commitAll(
+    delivery: RowLockDelivery,
+    settlements: readonly Settlement<ClaimedRow>[],
+    keepsWrites: boolean,
+  ): Promise<{ readonly error: unknown } | undefined> {
+    const { events, settings } = this.#context;
+    const settling = events.grouped(settlements).flatMap((group) => events.settle(group));
+    if (settling.length === 0 && !keepsWrites) {
+      await delivery.rollBack(settings);
+      for (const { row, verdict } of settlements) this.#settled(row, verdict);
+      return undefined;
+    }
+    const undoing = settings.transactional && !keepsWrites ? [this.#savepoint("rollback")] : [];
+    const actions: Action[] = [
+      ...undoing,
+      ...(settlements.length > 1 ? [this.#savepoint("set")] : []),
+      ...settling,
+      ...(keepsWrites ? this.#checks() : []),
+    ];
+    try {
+      const isFinal = settlements.length === 1 && !keepsWrites;
+      const results = await this.#runAndCommit(delivery, actions, isFinal);
+      const ids = new Set(results.flatMap(({ rows }) => rows.map(({ id }) => id)));
+      this.#committed(delivery, settlements, ids);
+      return undefined;
+    } catch (error) {
+      return { error };
+    }
+  }
+
+  /** What is over whoever's fault it was; undefined where the rows are to be settled otherwise. */
+  async #concluded(
+    delivery: RowLockDelivery,
+    settlements: readonly Settlement<ClaimedRow>[],
+    refusal: Refusal,
+  ): Promise<Performance | undefined> {
+    const { report, settings } = this.#context;
+    const { error } = refusal;
+    if (refusal.kind === "unknown") {
+      delivery.doubt = asError(error);
+      return await this.#askWhatBecame(delivery, settlements, error);
+    }
+    if (refusal.kind !== "redelivery") return undefined;
+    await delivery.rollBack(settings);
+    report.redelivered(delivery, error);
+    return "unavailable";
+  }
+
+  async #askWhatBecame(
+    delivery: RowLockDelivery,
+    settlements: readonly Settlement<ClaimedRow>[],
+    error: unknown,
+  ): Promise<Performance> {
+    const { ended, report, settings } = this.#context;
+    switch (await didCommit({ ...settings, ended }, delivery.transactionId)) {
+      case "committed":
+        report.commitConfirmed(delivery, error);
+        for (const { row, verdict } of settlements) this.#settled(row, verdict);
+        return "settled";
+      case "not committed":
+        report.sessionLost(delivery, error);
+        return "unavailable";
+      case "unknown":
+        report.commitUnknown(delivery, delivery.rows, error);
+        return "unavailable";
+    }
+  }
+
+  /** The handler's writes cannot commit: they go, and its rows become what the policy says. */
+  async #settleAnew(delivery: RowLockDelivery, error: unknown): Promise<Performance> {
+    const { reaction } = this.#context.settings;
+    const verdicts = await reaction.failed(delivery.rows, error);
+    return await this.settle(delivery, { verdicts, threw: true }, undefined);
+  }
+
+  async #oneByOne(
+    delivery: RowLockDelivery,
+    settlements: readonly Settlement<ClaimedRow>[],
+    keepsWrites: boolean,
+  ): Promise<Performance> {
+    const { errors } = this.#context.settings.dialect;
+    const failed: { readonly settlement: Settlement<ClaimedRow>; readonly error: unknown }[] = [];
+    const settled: Settlement<ClaimedRow>[] = [];
+    const ids = new Set<unknown>();
+    const fallBack = this.#savepoint("rollback");
+    // A first failure of all together has left the transaction where it was before it.
+    let undoing: readonly Action[] = [fallBack];
+    for (const settlement of settlements) {
+      const [group] = this.#context.events.grouped([settlement]);
+      const settling = group === undefined ? [] : this.#context.events.settle(group);
+      try {
+        const actions = [...undoing, this.#savepoint("set"), ...settling];
+        const results = await this.#run(delivery, actions);
+        undoing = [];
+        settled.push(settlement);
+        for (const { rows } of results) for (const { id } of rows) ids.add(id);
+      } catch (error) {
+        const concluded = await this.#concluded(
+          delivery,
+          settlements,
+          whatRefused(errors, error, undefined),
+        );
+        if (concluded !== undefined) return concluded;
+        undoing = [fallBack];
+        failed.push({ settlement, error });
+      }
+    }
+    try {
+      const checks = keepsWrites ? this.#checks() : [];
+      await this.#run(delivery, [...undoing, ...checks, { kind: "commit" }]);
+    } catch (error) {
+      const refusal = whatRefused(errors, error, undefined);
+      const concluded = await this.#concluded(delivery, settlements, refusal);
+      if (concluded !== undefined) return concluded;
+      await this.#rolledBack(delivery, settlements, error);
+      return "unavailable";
+    }
+    this.#committed(delivery, settled, ids);
+    for (const { settlement, error } of failed) this.#failed(delivery, [settlement], error);
+    return failed.length > 0 ? "unavailable" : "settled";
+  }
+
+  async #rolledBack(
+    delivery: RowLockDelivery,
+    settlements: readonly Settlement<ClaimedRow>[],
+    error: unknown,
+  ): Promise<void> {
+    await delivery.rollBack(this.#context.settings);
+    this.#failed(delivery, settlements, error);
+  }
+
+  #failed(
+    delivery: RowLockDelivery,
+    settlements: readonly Settlement<ClaimedRow>[],
+    error: unknown,
+  ): void {
+    const { events, report } = this.#context;
+    for (const { event, settlements: members } of events.grouped(settlements)) {
+      const rows = members.map(({ row }) => row);
+      report.settlementFailed(delivery, event, rows, error);
+    }
+  }
+
+  /** Committed; a row that no statement answered was there no more (its handler took it away). */
+  #committed(
+    delivery: RowLockDelivery,
+    settlements: readonly Settlement<ClaimedRow>[],
+    ids: ReadonlySet<unknown>,
+  ): void {
+    const { events, report } = this.#context;
+    const gone: ClaimedRow[] = [];
+    for (const group of events.grouped(settlements)) {
+      const isSilent = events.settle(group).length === 0;
+      for (const { row, verdict } of group.settlements) {
+        if (isSilent || ids.has(row.id)) this.#settled(row, verdict);
+        else gone.push(row);
+      }
+    }
+    report.lost(delivery, gone, undefined);
+  }
+
+  #settled(row: ClaimedRow, verdict: Verdict): void {
+    this.#context.settings.observer.settled(row, verdict);
+  }
+
+  #run(delivery: RowLockDelivery, actions: readonly Action[]) {
+    return delivery.run(this.#context.settings, () => runActions(delivery.connection, actions));
+  }
+
+  /**
+   * The COMMIT travels with the actions, unless a failure among them is to be settled in the same
+   * transaction and the connection cannot promise that there is one then.
+   */
+  async #runAndCommit(
+    delivery: RowLockDelivery,
+    actions: readonly Action[],
+    isFinal: boolean,
+  ): Promise<QueryResult[]> {
+    const { keepsFailedTransaction, pipeline } = delivery.connection;
+    const commit: Action = { kind: "commit" };
+    if (isFinal || pipeline === undefined || keepsFailedTransaction === true) {
+      return await this.#run(delivery, [...actions, commit]);
+    }
+    const results = await this.#run(delivery, actions);
+    await this.#run(delivery, [commit]);
+    return results;
+  }
+
+  #savepoint(what: "set" | "rollback"): Action {
+    return { kind: "query", text: this.#context.settings.dialect.savepoint[what] };
+  }
+
+  #checks(): readonly Action[] {
+    const text = this.#context.settings.dialect.checkDeferred;
+    return text === undefined ? [] : [{ kind: "query", text }];
+  }
+}
+
+export interface RowLockContext {
+  readonly settings: FormSettings;
+  readonly events: TableEvents;
+  readonly report: FormReport;
+  /** Aborts when the subscription has ended. */
+  readonly ended: AbortSignal;
+}

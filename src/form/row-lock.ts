@@ -1,0 +1,150 @@
+import { bind } from "../dialect/bind.ts";
+import type { ClaimedRow, RowLockStatements } from "../dialect/dialect.ts";
+import type { Connection } from "../driver/connection.ts";
+import type { Claim, Performance, Work } from "../engine/work.ts";
+import { asError } from "../errors.ts";
+import { type Action, runActions } from "./actions.ts";
+import { FormReport } from "./form-report.ts";
+import type { FormSettings } from "./form-settings.ts";
+import { type Ended, lastWait, untilEnded } from "./handler-end.ts";
+import { HandlerTransaction } from "./handler-transaction.ts";
+import type { Reacted } from "./reaction.ts";
+import { RowLockDelivery } from "./row-lock-delivery.ts";
+import { RowLockSettlement } from "./row-lock-settlement.ts";
+import { claimOnSession } from "./session-delivery.ts";
+import { TableEvents } from "./table-events.ts";
+import { runInTransaction } from "./transactional-handling.ts";
+
+/**
+ * The row lock form: the claim locks rows in a transaction that stays open for the handler, and the
+ * settlement commits it. One connection a delivery.
+ *
+ *     BEGIN, claim --no rows--> rolled back, the connection goes back
+ *         |
+ *         \--rows--> held --handler--> settlement, COMMIT --> settled
+ *                     |                       \--failed--> rolled back: claimable at once
+ *                     |--stop: unstarted, or cut off and ended --> rolled back
+ *                     \--the session dies, at any moment --> the database rolls back
+ *
+ * Nothing can be lost but the session, and nobody else can have the row before the rollback that its
+ * end is. So there is no token, no renewal, and no attempt to give back: the attempt is counted by
+ * what settles the row. Transactional handlers write in the same transaction; see
+ * {@link RowLockSettlement} for how their writes stay or go.
+ */
+export class RowLockForm implements Work<RowLockDelivery> {
+  readonly #settings: FormSettings;
+  readonly #events: TableEvents;
+  readonly #report: FormReport;
+  readonly #settlement: RowLockSettlement;
+  readonly #ended = new AbortController();
+
+  constructor(settings: FormSettings, statements: RowLockStatements) {
+    this.#settings = settings;
+    this.#events = new TableEvents(settings, statements);
+    this.#report = new FormReport(settings);
+    this.#settlement = new RowLockSettlement({
+      settings,
+      events: this.#events,
+      report: this.#report,
+      ended: this.#ended.signal,
+    });
+  }
+
+  async open(signal: AbortSignal): Promise<void> {
+    await this.#settings.open?.(signal);
+  }
+
+  close(): void {
+    this.#ended.abort();
+  }
+
+  /** Claims for one handler call, however many there is room for: each takes a connection. */
+  async claim(_limit: number, stop: AbortSignal): Promise<Claim<RowLockDelivery>> {
+    const { batch, observer } = this.#settings;
+    const delivery = await claimOnSession(this.#settings, stop, (connection) =>
+      this.#claimOn(connection),
+    );
+    if (delivery === undefined) return { deliveries: [], rest: "empty" };
+    observer.claimed(delivery.rows);
+    return { deliveries: [delivery], rest: delivery.rows.length < batch ? "empty" : "more" };
+  }
+
+  async #claimOn(connection: Connection): Promise<RowLockDelivery | undefined> {
+    const { batch, dialect, table, transactional } = this.#settings;
+    const identity = dialect.transactions?.idIfAny;
+    const actions: Action[] = [
+      dialect.begin(table.isolation ?? table.mode),
+      this.#events.claim(batch),
+      ...(identity === undefined ? [] : [bind(identity, {})]),
+      ...(transactional ? [{ kind: "query", text: dialect.savepoint.set } as const] : []),
+    ];
+    const results = await runActions<ClaimedRow>(connection, actions);
+    const rows = this.#events.claimedRows(results[1]);
+    if (rows.length === 0) {
+      await connection.rollback();
+      return undefined;
+    }
+    const id = identity === undefined ? undefined : results[2]?.rows[0]?.id;
+    return new RowLockDelivery(rows, connection, id ?? undefined);
+  }
+
+  async giveBack(deliveries: readonly RowLockDelivery[]): Promise<void> {
+    await Promise.all(
+      deliveries.map(async (delivery) => {
+        await delivery.rollBack(this.#settings);
+        await delivery.end();
+        this.#report.unstarted(delivery);
+      }),
+    );
+  }
+
+  async perform(delivery: RowLockDelivery): Promise<Performance> {
+    const patience = lastWait(this.#settings.clock, delivery.signal);
+    try {
+      return await this.#perform(delivery, patience.signal);
+    } catch (error) {
+      delivery.doubt ??= asError(error);
+      throw error;
+    } finally {
+      patience.cancel();
+      await delivery.end();
+    }
+  }
+
+  async #perform(delivery: RowLockDelivery, patience: AbortSignal): Promise<Performance> {
+    const { dialect, prepare, reaction, table, transactional } = this.#settings;
+    const { connection, rows } = delivery;
+    let transaction: HandlerTransaction | undefined;
+    let ended: Ended<Reacted>;
+    if (transactional) {
+      const begin = dialect.begin(table.isolation ?? table.mode);
+      const { placeholder } = dialect;
+      const settings = { begin, placeholder, prepare, isOpen: true };
+      transaction = new HandlerTransaction(connection, settings);
+      ended = await runInTransaction(transaction, delivery, patience, (facade) =>
+        reaction.react(rows, delivery, facade),
+      );
+    } else {
+      const reacting = reaction.react(rows, delivery, undefined);
+      ended = await untilEnded(reacting, delivery.signal, patience);
+    }
+    switch (ended.ended) {
+      case "returned":
+        return await this.#settlement.settle(delivery, ended.answer, transaction?.firstFailure);
+      case "threw": {
+        const verdicts = await reaction.failed(rows, ended.error);
+        return await this.#settlement.settle(delivery, { verdicts, threw: true }, undefined);
+      }
+      case "interrupted":
+        await delivery.rollBack(this.#settings);
+        this.#report.abandoned(delivery, true);
+        return "settled";
+      case "left behind":
+        // Whatever the handler still does there, the connection and its transaction end now.
+        delivery.doubt = asError(ended.reason);
+        this.#report.leftBehind(delivery);
+        this.#report.abandoned(delivery, true);
+        return "settled";
+    }
+  }
+}
