@@ -1,7 +1,54 @@
+/**
+ * `intray`: queue tables of the service, described once, and the broker that works them.
+ *
+ * @module
+ */
+export { Broker, type BrokerHealth, type BrokerState } from "./broker/broker.ts";
+export type { HandlerContext, HandlerLog, Reply } from "./broker/context.ts";
+export type { DeadLetterColumns } from "./broker/dead-letter.ts";
+export type { Writable } from "./broker/executor.ts";
+export {
+  type DdlOptions,
+  type InboxTable,
+  inboxTable,
+  type TableInsertOptions,
+} from "./broker/inbox-table.ts";
+export type { MessageOptions } from "./broker/messages.ts";
+export type { FailurePolicy } from "./broker/policies.ts";
+export type { SubscriptionStats } from "./broker/stats.ts";
+export type { Subscription } from "./broker/subscription.ts";
+export type { QueueInsertOptions, TableQueue } from "./broker/table-queue.ts";
+export type {
+  Answer,
+  BatchContext,
+  BrokerOptions,
+  Handler,
+  SubscribeOptions,
+} from "./broker/types.ts";
 export type { Clock, Timer } from "./clock.ts";
+export type {
+  AdvisoryLockStatements,
+  ClaimedRow,
+  ClaimSettings,
+  DeadLetterSettings,
+  Dialect,
+  DialectFeatures,
+  InsertSettings,
+  LeaseSettings,
+  LeaseStatements,
+  RowLockStatements,
+  SettleStatements,
+  TableInspection,
+  TransactionStatements,
+  TypeCodec,
+} from "./dialect/dialect.ts";
+export type { DialectErrors } from "./dialect/errors.ts";
+export { postgres as postgresDialect } from "./dialect/postgres/postgres.ts";
+export type { Statement } from "./dialect/statement.ts";
 export type {
   Connection,
   ConnectionSource,
+  GuardedClient,
   Listener,
   QueryResult,
   StatementStep,
@@ -9,13 +56,41 @@ export type {
 } from "./driver/connection.ts";
 export {
   AlreadyRunningError,
+  DecodeError,
   IntrayError,
   LeaseExpiredError,
   LeaseLostError,
   PayloadError,
+  RouteError,
   SchemaError,
+  SettlementError,
   ShutdownError,
+  TableError,
   TimeoutError,
   TransactionError,
 } from "./errors.ts";
+export type {
+  HandlerFacade as HandlerTransaction,
+  TemplateQuery,
+} from "./form/handler-transaction.ts";
 export type { Logger, LogLevel } from "./log.ts";
+export { ack, deadLetter, drop, type Outcome, retry, retryAfter } from "./outcome.ts";
+export type { RetryDelays } from "./retry.ts";
+export type { SchemaIssue, SchemaResult, StandardSchema } from "./standard-schema.ts";
+export type { Casing } from "./table/casing.ts";
+export type { AnyColumn, Column, Columns, CustomCodec } from "./table/column.ts";
+export { type ColumnTypes, c } from "./table/columns.ts";
+export type { EventConnection, TableEvents } from "./table/custom-events.ts";
+export type {
+  ColumnDescription,
+  ColumnType,
+  FormName,
+  IsolationLevel,
+  Role,
+  TableDescription,
+  TransactionMode,
+} from "./table/description.ts";
+export type { TableData } from "./table/plain-data.ts";
+export type { PayloadCodec, Queue } from "./table/queue.ts";
+export type { TableFacts } from "./table/table-facts.ts";
+export type { TableOptions } from "./table/table-options.ts";

@@ -104,6 +104,8 @@ export class AdvisoryTransactions {
           break;
       }
       delivery.doubt = asError(error);
+      // Whoever is asked may need the place of this connection.
+      await delivery.end();
       const became = await didCommit({ ...settings, ended }, transaction.id);
       if (became === "committed") {
         report.commitConfirmed(delivery, error);

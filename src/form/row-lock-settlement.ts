@@ -102,6 +102,8 @@ export class RowLockSettlement {
     const { error } = refusal;
     if (refusal.kind === "unknown") {
       delivery.doubt = asError(error);
+      // Whoever is asked may need the place of this connection.
+      await delivery.end();
       return await this.#askWhatBecame(delivery, settlements, error);
     }
     if (refusal.kind !== "redelivery") return undefined;

@@ -11,6 +11,7 @@ export class SessionDelivery extends TableDelivery {
   readonly connection: Connection;
   /** Why the connection must not go back to its pool. */
   doubt: Error | undefined;
+  #isOver = false;
 
   constructor(rows: readonly ClaimedRow[], connection: Connection) {
     super(rows);
@@ -41,9 +42,11 @@ export class SessionDelivery extends TableDelivery {
     }
   }
 
-  /** Gives the connection back: whole, or to be destroyed. */
-  end(): Promise<void> {
-    return giveBack(this.connection, this.doubt);
+  /** Gives the connection back: whole, or to be destroyed. Once; later calls do nothing. */
+  async end(): Promise<void> {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    await giveBack(this.connection, this.doubt);
   }
 }
 

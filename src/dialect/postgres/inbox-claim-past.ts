@@ -14,8 +14,9 @@
  * aggregates that are busy or taken. It reads each of these rows once, so its cost grows with them.
  *
  * Both are lazy: a walk is a recursive query, of which the LIMIT above it draws no more than it needs.
- * The first candidates (twice the batch) are sorted by age; where others have locked these, the walk
- * goes on behind them, so that claims which overlap do not come back empty.
+ * The first candidates (twice the batch; rows without an aggregate, and those whose leases have ended,
+ * a few hundred) are sorted by age; where others have locked these, the claim goes on behind them, so
+ * that claims which overlap do not come back empty.
  *
  * Measured, buffers of the claim and the walk together, ten rows claimed, one aggregate of 10,000
  * (100,000) rows in work at the head: by aggregate 326 (359), in order 628 (3,763). A claim of ten
@@ -49,7 +50,8 @@ export function claimPastByAggregateStatement(
 ): InboxStatement {
   const names = inboxNames(schema);
   const { column, table } = names;
-  // More than the batch: other claims may hold the first of them locked.
+  // How many of each kind are looked at to take the oldest. Where other claims hold all of these
+  // locked, the statement goes on behind them.
   const spare = Math.max(200, 4 * checkBatchSize(settings.batchSize));
   // Ordered by the aggregate even where it is one: only the extra index gives that order, so the
   // planner cannot take the due index and filter its way through the hot aggregate.
@@ -66,6 +68,23 @@ export function claimPastByAggregateStatement(
     WHERE i.${column.source} = $1::text AND ${names.pending("i")} AND ${condition}
     ORDER BY ${walkOrder}
     LIMIT 1`;
+  const nextAlone = (condition = ""): string =>
+    `SELECT ${names.placed("i")}
+  FROM ${table} AS i
+  WHERE i.${column.source} = $1::text AND i.${column.aggregateId} IS NULL AND i.${column.scheduledAt} <= ${instant}
+    AND i.${column.consumption} = 'pull' AND i.${column.state} = ANY ('{pending,pending}')${condition}
+  ORDER BY ${walkOrder}
+  LIMIT ${spare}`;
+  const firstOfAll = `CASE WHEN x.aggregate_id IS NULL THEN true ELSE
+    ${unblocked(names, "x")}
+    AND NOT EXISTS (
+      SELECT 1
+      FROM (
+        ${headFrom(`i.${column.aggregateId} >= x.aggregate_id`)}
+      ) AS first
+      WHERE first.aggregate_id = x.aggregate_id AND (${place("first")}) < (${place("x")})
+    )
+  END`;
   return {
     text: `WITH RECURSIVE walk AS (
   SELECT 1 AS step, first.*
@@ -84,31 +103,30 @@ export function claimPastByAggregateStatement(
   WHERE CASE WHEN walk.scheduled_at <= ${instant} THEN ${unblocked(names, "walk")} ELSE false END
   LIMIT 2 * $2::int
 ), alone AS MATERIALIZED (
-  SELECT ${names.placed("i")}
+  ${nextAlone()}
+), alone_further AS (
+  SELECT 0 AS chunk, ${spare} AS nth, ${place("last")}
+  FROM (SELECT * FROM alone ORDER BY ${placeBackward("alone")} LIMIT 1) AS last
+  WHERE (SELECT count(*) FROM alone) = ${spare}
+  UNION ALL
+  SELECT alone_further.chunk + 1, next.*
+  FROM alone_further CROSS JOIN LATERAL (
+    SELECT (row_number() OVER (ORDER BY ${place("chunk")}))::int AS nth, ${place("chunk")}
+    FROM (
+      ${nextAlone(`
+    AND (${names.order("i")}) > (${place("alone_further")})`)}
+    ) AS chunk
+  ) AS next
+  WHERE alone_further.nth = ${spare}
+), ended_lease AS MATERIALIZED (
+  SELECT i.${column.aggregateId} AS aggregate_id, ${names.placed("i")},
+    row_number() OVER (ORDER BY ${names.order("i")}) AS nth
   FROM ${table} AS i
-  WHERE i.${column.source} = $1::text AND i.${column.aggregateId} IS NULL AND i.${column.scheduledAt} <= ${instant}
-    AND i.${column.consumption} = 'pull' AND i.${column.state} = ANY ('{pending,pending}')
-  ORDER BY ${walkOrder}
-  LIMIT ${spare}
+  WHERE i.${column.source} = $1::text AND ${names.expired("i")}
 ), expired AS MATERIALIZED (
-  SELECT x.aggregate_id, ${place("x")}
-  FROM (
-    SELECT i.${column.aggregateId} AS aggregate_id, ${names.placed("i")}
-    FROM ${table} AS i
-    WHERE i.${column.source} = $1::text AND ${names.expired("i")}
-    ORDER BY ${names.order("i")}
-    OFFSET 0
-  ) AS x
-  WHERE CASE WHEN x.aggregate_id IS NULL THEN true ELSE
-    ${unblocked(names, "x")}
-    AND NOT EXISTS (
-      SELECT 1
-      FROM (
-        ${headFrom(`i.${column.aggregateId} >= x.aggregate_id`)}
-      ) AS first
-      WHERE first.aggregate_id = x.aggregate_id AND (${place("first")}) < (${place("x")})
-    )
-  END
+  SELECT x.nth, ${place("x")}
+  FROM ended_lease AS x
+  WHERE ${firstOfAll}
   LIMIT ${spare}
 ), candidate AS MATERIALIZED (
   SELECT every.*
@@ -122,8 +140,15 @@ export function claimPastByAggregateStatement(
   SELECT row.id, row.expired, stream.step
   FROM (
     SELECT candidate.id, candidate.step FROM candidate
-    UNION ALL
     -- Further on, where others have locked what came first.
+    UNION ALL
+    SELECT alone_further.id, NULL FROM alone_further WHERE alone_further.chunk > 0
+    UNION ALL
+    SELECT x.id, NULL
+    FROM ended_lease AS x
+    WHERE CASE WHEN x.nth > (SELECT CASE count(*) WHEN ${spare} THEN max(expired.nth) END FROM expired)
+      THEN ${firstOfAll} ELSE false END
+    UNION ALL
     SELECT walk.id, walk.step
     FROM walk
     WHERE CASE WHEN walk.step > (SELECT max(free.step) FROM free) AND walk.scheduled_at <= ${instant}
@@ -272,4 +297,9 @@ function unblocked(names: InboxNames, candidate: string): string {
         OR (${names.order("busy")}) < (${place(candidate)})
       )
   )`;
+}
+
+/** The last place first. */
+function placeBackward(alias: string): string {
+  return `${alias}.scheduled_at DESC, ${alias}.created_at DESC, ${alias}.id DESC`;
 }

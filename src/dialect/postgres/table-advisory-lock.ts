@@ -18,8 +18,9 @@ import {
   answered,
   claimableRows,
   claimedColumns,
+  limited,
   lockKey,
-  ofGroup,
+  stillOfGroup,
   withParts,
 } from "./table-claim.ts";
 import { counted, heldRows, settlements, uncounted, update } from "./table-held.ts";
@@ -41,13 +42,15 @@ export function advisoryLockStatements(
 function claim(sql: TableSql, settings: ClaimSettings): Statement {
   const lock = sql.hash(lockKey(sql.table), 0);
   const extra = [`${lock} AS lock`];
-  const isFree = `${lock} NOT IN (SELECT held.lock FROM held)`;
-  const window = claimableRows(sql, settings, extra, [isFree]);
-  const behind = claimableRows(sql, settings, extra, [
-    isFree,
-    `${lock} NOT IN (SELECT ahead.lock FROM ahead)`,
-  ]);
-  const limit = `${sql.param("limit")}::int`;
+  const isFree = "chunk.lock NOT IN (SELECT held.lock FROM held)";
+  const isBehind = "chunk.lock NOT IN (SELECT ahead.lock FROM ahead)";
+  const window = claimableRows(sql, settings, { extra, filter: [isFree] });
+  const behind = claimableRows(
+    sql,
+    settings,
+    { extra, filter: [isFree, isBehind] },
+    "behind_level",
+  );
   const parts = [
     `held AS (
   SELECT ((l.classid::bigint << 32) | l.objid::bigint) AS lock
@@ -56,11 +59,14 @@ function claim(sql: TableSql, settings: ClaimSettings): Statement {
     AND l.database = (SELECT d.oid FROM pg_database AS d WHERE d.datname = current_database())
 )`,
     ...window.with,
-    ...behind.with.map((part) => part.replaceAll("level", "later_level")),
     firstOfKeys(sql, "ahead", window.rows),
-    firstOfKeys(sql, "further", behind.rows.replaceAll("level", "later_level")),
+    ...behind.with,
+    firstOfKeys(sql, "further", behind.rows),
     `locked AS (
-  SELECT tried.id, tried.lock
+  ${limited(
+    sql,
+    settings,
+    `SELECT tried.id, tried.lock
   FROM (
     SELECT row.id, key.lock,
       CASE WHEN key.taken AND row.id IS NULL THEN pg_advisory_unlock(key.lock) END AS unlocked
@@ -76,13 +82,13 @@ function claim(sql: TableSql, settings: ClaimSettings): Statement {
     LEFT JOIN LATERAL (
       SELECT i.${sql.id} AS id
       FROM ${sql.name} AS i
-      WHERE key.taken AND ${all(`i.${sql.id} = candidate.id`, ofGroup(sql, settings), sql.claimable(), `${lock} = key.lock`)}
+      WHERE key.taken AND ${all(`i.${sql.id} = candidate.id`, stillOfGroup(sql, settings), sql.claimable(), `${lock} = key.lock`)}
       FOR UPDATE SKIP LOCKED
     ) AS row ON true
     OFFSET 0
   ) AS tried
-  WHERE tried.id IS NOT NULL
-  LIMIT ${limit}
+  WHERE tried.id IS NOT NULL`,
+  )}
 )`,
     taken(sql, settings),
   ];

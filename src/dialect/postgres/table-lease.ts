@@ -12,7 +12,14 @@ import type { TableDescription } from "../../table/description.ts";
 import type { LeaseSettings, LeaseStatements } from "../dialect.ts";
 import type { Statement } from "../statement.ts";
 import { milliseconds } from "./sql.ts";
-import { answered, claimableRows, claimedColumns, ofGroup, withParts } from "./table-claim.ts";
+import {
+  answered,
+  claimableRows,
+  claimedColumns,
+  limited,
+  stillOfGroup,
+  withParts,
+} from "./table-claim.ts";
 import { groupHeads } from "./table-fifo.ts";
 import { counted, settlements, unleased } from "./table-held.ts";
 import { ackOrFail, extend, lockOrFail, lookAgain, readBack, release } from "./table-lease-hold.ts";
@@ -40,14 +47,17 @@ export function leaseStatements(table: TableDescription, settings: LeaseSettings
 function claim(sql: TableSql, settings: LeaseSettings): Statement {
   const rows = claimableRows(sql, settings);
   const locked = `locked AS (
-  SELECT row.id
+  ${limited(
+    sql,
+    settings,
+    `SELECT row.id
   FROM (
     ${rows.rows}
   ) AS candidate
   CROSS JOIN LATERAL (
     ${lockedRow(sql, settings, "candidate.id")}
-  ) AS row
-  LIMIT ${sql.param("limit")}::int
+  ) AS row`,
+  )}
 )`;
   const claimed = `claimed AS (
   UPDATE ${sql.name} AS i
@@ -63,7 +73,7 @@ ${answered(sql, settings)}`);
 function lockedRow(sql: TableSql, settings: LeaseSettings, id: string): string {
   return `SELECT i.${sql.id} AS id
     FROM ${sql.name} AS i
-    WHERE ${all(`i.${sql.id} = ${id}`, ofGroup(sql, settings), sql.claimable())}
+    WHERE ${all(`i.${sql.id} = ${id}`, stillOfGroup(sql, settings), sql.claimable())}
     FOR UPDATE SKIP LOCKED`;
 }
 
@@ -77,7 +87,10 @@ function fifoClaim(sql: TableSql, settings: LeaseSettings): Statement {
     `o.${sql.id} <> head.id`,
   );
   const locked = `locked AS (
-  SELECT row.id, stale.ids AS stale
+  ${limited(
+    sql,
+    settings,
+    `SELECT row.id, stale.ids AS stale
   FROM (${heads}) AS head
   CROSS JOIN LATERAL (
     SELECT count(*) AS leased, coalesce(bool_or(${lease} > ${sql.now}), false) AS live
@@ -100,8 +113,8 @@ function fifoClaim(sql: TableSql, settings: LeaseSettings): Statement {
     ) AS locked
     OFFSET 0
   ) AS row
-  WHERE head.ready AND NOT busy.live AND stale.leased = busy.leased
-  LIMIT ${sql.param("limit")}::int
+  WHERE head.ready AND NOT busy.live AND stale.leased = busy.leased`,
+  )}
 )`;
   const changes = [
     `${sql.column("lockedUntil")} = CASE WHEN change.takes THEN ${leaseEnd(sql, settings)} ELSE ${

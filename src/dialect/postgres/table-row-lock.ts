@@ -11,7 +11,14 @@
 import type { TableDescription } from "../../table/description.ts";
 import type { ClaimSettings, RowLockStatements } from "../dialect.ts";
 import type { Statement } from "../statement.ts";
-import { answered, claimableRows, claimedColumns, ofGroup, withParts } from "./table-claim.ts";
+import {
+  answered,
+  claimableRows,
+  claimedColumns,
+  limited,
+  stillOfGroup,
+  withParts,
+} from "./table-claim.ts";
 import { groupHeads } from "./table-fifo.ts";
 import { settlements } from "./table-held.ts";
 import { all, TableSql } from "./table-names.ts";
@@ -46,16 +53,19 @@ ${answered(sql, settings)}`);
 /** The rows locked one by one, and no more of them than are wanted. */
 function locked(sql: TableSql, settings: ClaimSettings, rows: string): string {
   return `claimed AS (
-  SELECT row.*
+  ${limited(
+    sql,
+    settings,
+    `SELECT row.*
   FROM (
     ${rows}
   ) AS candidate
   CROSS JOIN LATERAL (
     SELECT ${claimedColumns(sql, settings)}
     FROM ${sql.name} AS i
-    WHERE ${all(`i.${sql.id} = candidate.id`, ofGroup(sql, settings), sql.claimable())}
+    WHERE ${all(`i.${sql.id} = candidate.id`, stillOfGroup(sql, settings), sql.claimable())}
     FOR UPDATE SKIP LOCKED
-  ) AS row
-  LIMIT ${sql.param("limit")}::int
+  ) AS row`,
+  )}
 )`;
 }

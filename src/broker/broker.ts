@@ -1,0 +1,410 @@
+import type { Dialect } from "../dialect/dialect.ts";
+import { dialectNamed } from "../dialect/dialects.ts";
+import type { ConnectionSource } from "../driver/connection.ts";
+import { connectionSourceHint, isConnectionSource } from "../driver/is-connection-source.ts";
+import { aborted } from "../engine/bell.ts";
+import { AlreadyRunningError, ShutdownError, TableError } from "../errors.ts";
+import { shareConnections } from "../form/connection-plan.ts";
+import { Log } from "../log.ts";
+import { checkKnownKeys, hasMethods, isObject, shown } from "../options.ts";
+import { tableLabel } from "../table/description.ts";
+import type { Queue, QueueDescription } from "../table/queue.ts";
+import { checkListening, listenForAll, listeningConnections } from "./listening.ts";
+import { insertMessages, type MessageOptions } from "./messages.ts";
+import {
+  checkGrace,
+  queueDescription,
+  resolveBrokerOptions,
+  resolveSubscription,
+} from "./options.ts";
+import type { AnyHandler } from "./reaction.ts";
+import { Routes } from "./routes.ts";
+import type { SubscriptionStats } from "./stats.ts";
+import { type BrokerContext, QueueSubscription, type Subscription } from "./subscription.ts";
+import type { BrokerOptions, DescribedTable, Handler, SubscribeOptions } from "./types.ts";
+import { notifyAbout } from "./wake-registry.ts";
+
+/**
+ * The subscriptions of one database: takes rows from queue tables and hands each to its handler.
+ *
+ *     idle --start--> starting --all tables fit--> running --stop--> stopping --> idle
+ *                         \--one does not, or stop-------------------^
+ *
+ * @example
+ * const broker = new Broker(fromPg(new pg.Pool()));
+ * broker.subscribe(emails, { workers: 4 }, async (email, { signal }) => {
+ *   if (!(await deliver(email.to, signal))) return retryAfter("5m");
+ * });
+ * await broker.run({ signal });
+ */
+export class Broker {
+  readonly #context: BrokerContext;
+  readonly #subscriptions: QueueSubscription[] = [];
+  readonly #routes = new Routes<QueueDescription>();
+  #state: BrokerState = "idle";
+  #run: Run | undefined;
+  #stopping: Promise<void> | undefined;
+
+  /**
+   * The pool behind the source stays yours: it is never closed.
+   *
+   * @throws TypeError or RangeError that names the option, what it takes, and the value that it got.
+   */
+  constructor(source: ConnectionSource, options: BrokerOptions = {}) {
+    if (!isConnectionSource(source)) {
+      throw new TypeError(`Broker: ${connectionSourceHint(source)}`);
+    }
+    const resolved = resolveBrokerOptions(options);
+    const dialect = dialectOf(source, options.dialect);
+    if (resolved.listenNotify) checkListening(dialect, source);
+    this.#context = { source, dialect, options: resolved, log: new Log(resolved.logger) };
+  }
+
+  /**
+   * Hands each message of a queue to a handler. Nothing is claimed before {@link start} or {@link run}.
+   * A handler that returns nothing acknowledges; see `ack`, `retry`, `retryAfter`, `drop` and `deadLetter`
+   * for the rest, and the option `onFailure` for one that throws.
+   *
+   * @throws TypeError, RangeError or TableError that names the option, what it takes, and what it got.
+   * @throws AlreadyRunningError while the broker runs.
+   * @throws RouteError for a name that no route leads from.
+   * @example
+   * broker.subscribe(signups, { transactional: true }, async (signup, { tx }) => {
+   *   await tx.sql`INSERT INTO accounts (email) VALUES (${signup.email})`;
+   * });
+   */
+  subscribe<Of extends Queue>(queue: Of, handler: Handler<Of>): Subscription;
+  subscribe<
+    Of extends Queue,
+    Tx extends boolean = false,
+    Batch extends number | undefined = undefined,
+    To extends Queue | DescribedTable | undefined = undefined,
+    ReplyQueue extends Queue | undefined = undefined,
+  >(
+    queue: Of,
+    options: SubscribeOptions<Of["$table"], Tx, Batch, To, ReplyQueue>,
+    handler: Handler<Of, Tx, Batch, ReplyQueue>,
+  ): Subscription;
+  /** By a name that a route leads from; the message is unknown. */
+  subscribe(name: string, handler: Handler<Queue>): Subscription;
+  subscribe<
+    Tx extends boolean = false,
+    Batch extends number | undefined = undefined,
+    ReplyQueue extends Queue | undefined = undefined,
+  >(
+    name: string,
+    options: SubscribeOptions<
+      Queue["$table"],
+      Tx,
+      Batch,
+      Queue | DescribedTable | undefined,
+      ReplyQueue
+    >,
+    handler: Handler<Queue, Tx, Batch, ReplyQueue>,
+  ): Subscription;
+  subscribe(queue: Queue | string, second: unknown, third?: unknown): Subscription {
+    const description = this.#queueOf(queue);
+    const [options, handler] = third === undefined ? [{}, second] : [second, third];
+    if (!isHandler(handler)) {
+      throw new TypeError(
+        `subscribe to ${description.name} takes a handler last, a function of a message and its context, not ${shown(handler)}`,
+      );
+    }
+    if (this.#state !== "idle") {
+      throw new AlreadyRunningError(
+        `the broker is ${this.#state}: subscribe to ${description.name} before it starts`,
+      );
+    }
+    const resolved = resolveSubscription(description, options, this.#context.options);
+    const subscription = new QueueSubscription(this.#context, description, resolved, handler);
+    this.#notifyAbout(description);
+    this.#subscriptions.push(subscription);
+    return subscription;
+  }
+
+  /**
+   * Writes a message to a queue, on a connection of its own, and wakes its subscriptions. Answers the row's
+   * id. To write within a transaction use the queue's `insert`.
+   *
+   * @throws RouteError for a name that no route leads from.
+   * @throws TypeError or RangeError that names the option and what it takes, or what cannot be written.
+   * @example
+   * await broker.publish(emails, { to: "ada@example.com" }, { delay: "5m" });
+   */
+  publish<Of extends Queue>(
+    queue: Of,
+    message: Of["$input"],
+    options?: MessageOptions,
+  ): Promise<Of["$table"]["id"]>;
+  publish(name: string, message: unknown, options?: MessageOptions): Promise<unknown>;
+  async publish(
+    queue: Queue | string,
+    message: unknown,
+    options?: MessageOptions,
+  ): Promise<unknown> {
+    const { dialect, options: settings, source } = this.#context;
+    const ids = await insertMessages(this.#queueOf(queue), source, [message], dialect, {
+      ...(settings.listenNotify && { notify: true }),
+      ...options,
+    });
+    return ids[0];
+  }
+
+  /**
+   * Says which queue a name leads to, or every name with a prefix: `"mail.*"`, `"*"`. Exact names come
+   * first, then the longest prefix.
+   *
+   * @throws TypeError for a pattern of another form, RouteError for one that leads somewhere already.
+   * @example
+   * broker.route("signups", signups).route("mail.*", emails);
+   */
+  route(pattern: string, queue: Queue): this {
+    const description = queueDescription("route", queue);
+    this.#routes.add(pattern, description);
+    this.#notifyAbout(description);
+    return this;
+  }
+
+  /**
+   * Starts all subscriptions; resolves when each has looked at its table and found that it fits. A database
+   * that is not there is waited for. Started already: the same promise.
+   *
+   * @throws SchemaError where a table, a column or a statement does not fit; everything is stopped then.
+   * @throws RangeError where the source has too few connections; TableError for two subscriptions to one
+   *   queue; ShutdownError when it is stopped before it has started.
+   */
+  start(): Promise<void> {
+    if (this.#stopping !== undefined) return this.#stopping.then(() => this.start());
+    if (this.#run === undefined) {
+      try {
+        this.#run = this.#begin();
+      } catch (error) {
+        return Promise.reject(error);
+      }
+    }
+    return this.#run.started;
+  }
+
+  /**
+   * Stops in good order: no new claims, waiting rows given back, running handlers given the grace, then
+   * their signals abort. Resolves when all is settled or given up; at once where nothing runs.
+   *
+   * @throws TypeError or RangeError where `graceMs` is no number of milliseconds.
+   */
+  async stop(options: { readonly graceMs?: number } = {}): Promise<void> {
+    const given = checkKnownKeys("stop", options, ["graceMs"]);
+    const grace = given.graceMs ?? this.#context.options.shutdownGraceMs;
+    const graceMs = checkGrace("graceMs", grace);
+    const run = this.#run;
+    if (run === undefined) return;
+    this.#stopping ??= this.#end(run, graceMs);
+    await this.#stopping;
+  }
+
+  /**
+   * Starts, works until the signal aborts, and stops in good order. Without a signal it works until
+   * {@link stop}.
+   *
+   * @throws what {@link start} throws, and what ends a subscription for good, once the others have stopped.
+   */
+  async run(options: { readonly signal?: AbortSignal } = {}): Promise<void> {
+    const { signal } = checkKnownKeys("run", options, ["signal"]);
+    if (signal !== undefined && !isSignal(signal)) {
+      throw new TypeError(`run takes an AbortSignal as signal, not ${shown(signal)}`);
+    }
+    if (signal?.aborted) return;
+    const stop = () => void this.stop();
+    signal?.addEventListener("abort", stop, { once: true });
+    try {
+      await this.start().catch((error: unknown) => {
+        if (!(error instanceof ShutdownError)) throw error;
+      });
+      const run = this.#run;
+      if (run !== undefined) await run.over;
+      await this.stop();
+      if (run?.failure !== undefined) throw run.failure.error;
+    } finally {
+      signal?.removeEventListener("abort", stop);
+    }
+  }
+
+  /** Stops; see {@link stop}. For `await using broker = ...`. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop();
+  }
+
+  /** Whether all is well: it runs, and no subscription has failed or waits for its database. */
+  health(): BrokerHealth {
+    const subscriptions = this.stats();
+    const failure = this.#run?.failure;
+    const isWell = subscriptions.every(({ state }) => !SICK.includes(state));
+    return {
+      ok: this.#state === "running" && failure === undefined && isWell,
+      state: this.#state,
+      subscriptions: subscriptions.map(({ name, state, lastError }) => ({
+        name,
+        state,
+        lastError,
+      })),
+    };
+  }
+
+  /** What each subscription has done and does now. */
+  stats(): readonly SubscriptionStats[] {
+    return this.#subscriptions.map((subscription) => subscription.stats());
+  }
+
+  #begin(): Run {
+    const { dialect, log, options, source } = this.#context;
+    this.#refuseTwins();
+    const wishes = this.#subscriptions.map(({ wish }) => wish);
+    const listeners = options.listenNotify
+      ? listeningConnections(source, dialect, this.#subscriptions)
+      : 0;
+    const shares = shareConnections(source, wishes, listeners);
+    this.#state = "starting";
+    const over = new AbortController();
+    const run: Run = {
+      started: Promise.resolve(),
+      over: aborted(over.signal),
+      ended: Promise.resolve(),
+      failure: undefined,
+    };
+    const stopListening = new AbortController();
+    const runs = this.#subscriptions.map((subscription, index) => {
+      const { opened, ended } = subscription.start(
+        shares[index] ?? { handlers: 1, canRenew: true },
+      );
+      const watched = ended.then(
+        () => over.abort(),
+        (error: unknown) => {
+          run.failure ??= { error };
+          log.error("a subscription ended for good", {
+            event: "subscription_failed",
+            subscription: subscription.name,
+            error,
+          });
+          over.abort();
+        },
+      );
+      return { opened, ended: watched };
+    });
+    const listening = options.listenNotify
+      ? listenForAll(this.#context, this.#subscriptions, stopListening.signal)
+      : Promise.resolve();
+    const allOpened = Promise.all(runs.map(({ opened }) => opened));
+    run.ended = Promise.all(runs.map(({ ended }) => ended)).then(async () => {
+      stopListening.abort();
+      await listening;
+    });
+    // A broker without subscriptions publishes alone, and runs until it is stopped.
+    run.stop = () => over.abort();
+    run.started = this.#started(run, allOpened);
+    // Whoever called start() hears of it; run() and stop() wait for other promises.
+    run.started.catch(() => {});
+    return run;
+  }
+
+  async #started(run: Run, allOpened: Promise<unknown>): Promise<void> {
+    await Promise.race([allOpened, run.over]);
+    if (run.failure !== undefined) {
+      await this.stop({ graceMs: 0 });
+      throw run.failure.error;
+    }
+    if (this.#state !== "starting" || this.#stopping !== undefined) {
+      throw new ShutdownError("the broker was stopped before it had started");
+    }
+    this.#state = "running";
+  }
+
+  async #end(run: Run, graceMs: number): Promise<void> {
+    this.#state = "stopping";
+    for (const subscription of this.#subscriptions) subscription.stop(graceMs);
+    run.stop?.();
+    await run.ended;
+    this.#run = undefined;
+    this.#stopping = undefined;
+    this.#state = "idle";
+  }
+
+  #queueOf(queue: Queue | string): QueueDescription {
+    if (typeof queue !== "string") return queueDescription("the first argument", queue);
+    const found = this.#routes.find(queue);
+    if (found.table.roles.payload !== undefined) return found;
+    throw new TypeError(
+      `"${queue}" leads to ${tableLabel(found.table)}, which has no payload column: name the queue itself`,
+    );
+  }
+
+  #notifyAbout({ table }: QueueDescription): void {
+    if (this.#context.options.listenNotify) notifyAbout(table);
+  }
+
+  #refuseTwins(): void {
+    for (const [index, { queue }] of this.#subscriptions.entries()) {
+      const twin = this.#subscriptions
+        .slice(0, index)
+        .find((other) => isSameQueue(other.queue, queue));
+      if (twin === undefined) continue;
+      throw new TableError(
+        `${queue.name} of ${tableLabel(queue.table)} has two subscriptions on one broker: raise workers of one, or take another broker`,
+      );
+    }
+  }
+}
+
+/** What {@link Broker.health} answers. */
+export interface BrokerHealth {
+  readonly ok: boolean;
+  readonly state: BrokerState;
+  readonly subscriptions: readonly Pick<SubscriptionStats, "name" | "state" | "lastError">[];
+}
+
+export type BrokerState = "idle" | "starting" | "running" | "stopping";
+
+/** One start to stop. */
+interface Run {
+  started: Promise<void>;
+  /** Resolves when one subscription has ended, or a stop has begun. */
+  readonly over: Promise<void>;
+  /** Resolves when all have ended; never rejects. */
+  ended: Promise<void>;
+  failure: { readonly error: unknown } | undefined;
+  stop?: () => void;
+}
+
+const SICK: readonly SubscriptionStats["state"][] = ["backing-off", "stopped", "stopping", "idle"];
+
+/** @throws TypeError where nobody knows which database it is. */
+function dialectOf(source: ConnectionSource, given: Dialect | undefined): Dialect {
+  if (given !== undefined) {
+    if (isDialect(given)) return given;
+    throw new TypeError(`dialect takes a Dialect, not ${shown(given)}`);
+  }
+  if (source.database !== undefined) return dialectNamed(source.database);
+  throw new TypeError(
+    'Broker: the connection source does not say which database is behind it: give it the property database, such as "postgres", or the broker the option dialect',
+  );
+}
+
+function isDialect(value: unknown): value is Dialect {
+  return isObject(value) && hasMethods(value, ["begin", "insert", "placeholder"]);
+}
+
+function isHandler(value: unknown): value is AnyHandler {
+  return typeof value === "function";
+}
+
+function isSignal(value: unknown): value is AbortSignal {
+  return (
+    isObject(value) && typeof value.aborted === "boolean" && hasMethods(value, ["addEventListener"])
+  );
+}
+
+function isSameQueue(one: QueueDescription, other: QueueDescription): boolean {
+  const { table } = one;
+  const isSameTable = table.name === other.table.name && table.schema === other.table.schema;
+  return (
+    isSameTable && (one.groups !== "one" || other.groups !== "one" || one.group === other.group)
+  );
+}

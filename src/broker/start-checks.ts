@@ -1,0 +1,169 @@
+import { bind } from "../dialect/bind.ts";
+import type { Dialect } from "../dialect/dialect.ts";
+import type { Statement } from "../dialect/statement.ts";
+import { giveBack, withConnection } from "../driver/checkout.ts";
+import type { Connection, ConnectionSource, QueryResult } from "../driver/connection.ts";
+import { runSteps } from "../driver/run-steps.ts";
+import { FatalError } from "../engine/work.ts";
+import { asError, SchemaError } from "../errors.ts";
+import type { Log } from "../log.ts";
+import { type TableDescription, tableLabel } from "../table/description.ts";
+
+/**
+ * What a subscription finds out before its first claim: whether the server is new enough, the table is
+ * there with its columns, and the server takes each statement; and what it should say, once.
+ *
+ * @throws FatalError where starting again cannot help; anything else is an outage.
+ */
+export async function checkStart(settings: StartSettings, signal: AbortSignal): Promise<void> {
+  await withConnection(settings.source, signal, async (connection) => {
+    await checkVersion(settings, connection);
+    await checkColumns(settings, connection);
+  });
+  await checkStatements(settings, signal);
+  await withConnection(settings.source, signal, (connection) => warn(settings, connection));
+}
+
+export interface StartSettings {
+  readonly source: ConnectionSource;
+  readonly dialect: Dialect;
+  readonly table: TableDescription;
+  /** All that the subscription runs, by their names. */
+  readonly statements: ReadonlyMap<string, Statement>;
+  /** A transaction stays open while the handler runs. */
+  readonly holdsTransaction: boolean;
+  readonly log: Log;
+  readonly fields: Record<string, unknown>;
+}
+
+async function checkVersion(
+  { dialect: { inspection } }: StartSettings,
+  connection: Connection,
+): Promise<void> {
+  const { rows } = await run<{ version: unknown; label: unknown }>(
+    connection,
+    inspection.version,
+    {},
+  );
+  const { label, version } = inspection.oldestVersion;
+  const found = rows[0];
+  if (found === undefined || Number(found.version) >= version) return;
+  throw new FatalError(
+    new SchemaError(`the server is ${String(found.label)}; intray takes ${label} or later`),
+  );
+}
+
+async function checkColumns(
+  { dialect, table }: StartSettings,
+  connection: Connection,
+): Promise<void> {
+  const label = tableLabel(table);
+  const { rows } = await run<{ name: string }>(connection, dialect.inspection.columns(table), {
+    schema: table.schema ?? null,
+    table: table.name,
+  });
+  if (rows.length === 0) {
+    throw new FatalError(
+      new SchemaError(
+        `the database has no table ${label}: create it, or correct its name and schema. The table's ddl("${dialect.name}") prints how`,
+      ),
+    );
+  }
+  const there = new Set(rows.map(({ name }) => name));
+  const wanted = [...table.columns, ...(table.message?.columns ?? [])].map(({ name }) => name);
+  const missing = [...new Set(wanted)].filter((name) => !there.has(name));
+  if (missing.length === 0) return;
+  const what = missing.length === 1 ? "column" : "columns";
+  throw new FatalError(new SchemaError(`the table ${label} has no ${what} ${missing.join(", ")}`));
+}
+
+/** Each in a transaction of its own, so that one that is refused says nothing of the others. */
+async function checkStatements(settings: StartSettings, signal: AbortSignal): Promise<void> {
+  const { dialect, source, statements, table } = settings;
+  const prepare = dialect.inspection.prepare?.bind(dialect.inspection);
+  if (prepare === undefined) return;
+  const connection = await source.connect(signal);
+  let doubt: Error | undefined;
+  try {
+    for (const [name, statement] of statements) {
+      if (isReplaced(table, name)) continue;
+      await connection.begin();
+      try {
+        for (const text of prepare(statement)) await connection.query(text);
+        await connection.rollback();
+      } catch (error) {
+        // What the statement failed with is the news, whatever becomes of the rollback.
+        await connection.rollback().catch(() => {});
+        if (dialect.errors.isSessionLost(error) || dialect.errors.isTransient(error)) throw error;
+        const why = asError(error).message;
+        throw new FatalError(
+          new SchemaError(
+            `the server refuses the statement "${name}" on table ${tableLabel(table)}: ${why}`,
+            { cause: error },
+          ),
+        );
+      }
+    }
+  } catch (error) {
+    if (!(error instanceof FatalError)) doubt = asError(error);
+    throw error;
+  } finally {
+    await giveBack(connection, doubt);
+  }
+}
+
+/** The service has written this event itself. */
+function isReplaced({ custom }: TableDescription, name: string): boolean {
+  return custom !== undefined && Object.hasOwn(custom, name);
+}
+
+async function warn(settings: StartSettings, connection: Connection): Promise<void> {
+  const { dialect, fields, holdsTransaction, log, table } = settings;
+  const { features, inspection } = dialect;
+  if (table.custom?.claim === undefined) {
+    for (const { ddl, present } of inspection.indexes(table)) {
+      const { rows } = await run<{ present: unknown }>(connection, present, {});
+      if (rows.some((row) => isTrue(row.present))) continue;
+      log.warn("claims have no index to find rows by: they read more the more rows there are", {
+        event: "index_advice",
+        ...fields,
+        table: tableLabel(table),
+        ddl,
+      });
+    }
+  }
+  if (holdsTransaction) {
+    const { rows } = await run<{ name: string; ms: unknown }>(connection, inspection.timeouts, {});
+    for (const { name, ms } of rows) {
+      log.warn(
+        "the server ends transactions that idle: a row whose handler pauses longer between two statements comes again",
+        { event: "server_timeout", ...fields, setting: name, timeoutMs: Number(ms) },
+      );
+    }
+  }
+  const { isolation } = table;
+  const conflicting = features.conflictingIsolations ?? [];
+  if (table.form === "rowLock" && isolation !== undefined && conflicting.includes(isolation)) {
+    log.warn(
+      "at this isolation level claims fail whenever two workers meet; readCommitted is enough for row locks",
+      {
+        event: "isolation_advice",
+        ...fields,
+        level: isolation,
+      },
+    );
+  }
+}
+
+function isTrue(value: unknown): boolean {
+  return value === true || value === "t" || value === "true" || Number(value) === 1;
+}
+
+async function run<Row>(
+  connection: Connection,
+  statement: Statement,
+  values: Readonly<Record<string, unknown>>,
+): Promise<QueryResult<Row>> {
+  const results = await runSteps<Row>(connection, [bind(statement, values)]);
+  return results[0] ?? { rows: [], rowCount: 0 };
+}

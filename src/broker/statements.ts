@@ -1,0 +1,67 @@
+import type { ClaimSettings, Dialect } from "../dialect/dialect.ts";
+import type { Statement } from "../dialect/statement.ts";
+import { TableError } from "../errors.ts";
+import { type FormName, type TableDescription, tableLabel } from "../table/description.ts";
+
+/**
+ * The statements that a subscription to the table will run, by their names.
+ *
+ * @throws TableError where the database's dialect does not build the table's form.
+ */
+export function formStatements(
+  dialect: Dialect,
+  table: TableDescription,
+  claim: ClaimSettings,
+  leaseMs: number,
+): ReadonlyMap<string, Statement> {
+  checkForm(dialect, table);
+  const built =
+    table.form === "lease"
+      ? dialect.lease?.(table, { ...claim, leaseMs })
+      : table.form === "rowLock"
+        ? dialect.rowLock?.(table, claim)
+        : dialect.advisoryLock?.(table, claim);
+  const statements = new Map<string, Statement>();
+  for (const [name, statement] of Object.entries(built ?? {})) {
+    if (isStatement(statement)) statements.set(name, statement);
+  }
+  return statements;
+}
+
+/** @throws TableError naming what the database does not do. */
+export function checkForm(dialect: Dialect, table: TableDescription): void {
+  const { features, name } = dialect;
+  const label = tableLabel(table);
+  const isBuilt = dialect[table.form] !== undefined && features.forms.includes(table.form);
+  if (!isBuilt) {
+    const forms = features.forms.map((form) => FORM_WORDS[form]).join(", ");
+    throw new TableError(
+      `${label} is held by ${FORM_WORDS[table.form]}, which ${name} does not do; it does: ${forms}`,
+    );
+  }
+  const { isolation, mode } = table;
+  if (isolation !== undefined && !features.isolations.includes(isolation)) {
+    throw new TableError(
+      `${label}: ${name} opens no transaction at isolation "${isolation}"; it opens ${listed(features.isolations)}`,
+    );
+  }
+  if (mode !== undefined && !features.modes.includes(mode)) {
+    throw new TableError(
+      `${label}: ${name} opens no transaction in mode "${mode}"; it opens ${listed(features.modes)}`,
+    );
+  }
+}
+
+const FORM_WORDS: { readonly [form in FormName]: string } = {
+  rowLock: "row lock",
+  lease: "lease",
+  advisoryLock: "advisory lock",
+};
+
+function listed(words: readonly string[]): string {
+  return words.length === 0 ? "none" : words.join(", ");
+}
+
+function isStatement(value: unknown): value is Statement {
+  return typeof value === "object" && value !== null && "text" in value && "params" in value;
+}

@@ -1,0 +1,300 @@
+import type { ClaimedRow, ClaimSettings, Dialect } from "../dialect/dialect.ts";
+import type { ConnectionSource } from "../driver/connection.ts";
+import { Engine } from "../engine/engine.ts";
+import type { Work } from "../engine/work.ts";
+import type { ConnectionShare, ConnectionWish } from "../form/connection-plan.ts";
+import { formOf } from "../form/form.ts";
+import { LAST_WAIT_MS } from "../form/handler-end.ts";
+import type { FormObserver, Verdict } from "../form/reaction.ts";
+import type { TableDelivery } from "../form/table-delivery.ts";
+import type { Log } from "../log.ts";
+import type { QueueDescription } from "../table/queue.ts";
+import { FailingRows } from "./failing-rows.ts";
+import { insertMessages } from "./messages.ts";
+import type { ResolvedBrokerOptions, ResolvedSubscription } from "./options.ts";
+import { type AnyHandler, SubscriptionReaction } from "./reaction.ts";
+import { RowReader } from "./row-reader.ts";
+import { checkStart } from "./start-checks.ts";
+import { checkForm, formStatements } from "./statements.ts";
+import { StatsCounter, type SubscriptionStats } from "./stats.ts";
+import { sleepOn } from "./wake-registry.ts";
+
+/** A queue, a handler and its settings. */
+export interface Subscription {
+  /** The option `name`, else the queue's. */
+  readonly name: string;
+  /** Claims no more until {@link resume}; what is in hand goes on. */
+  pause(): void;
+  /** Claims again. */
+  resume(): void;
+  /** What it has done and does now. */
+  stats(): SubscriptionStats;
+}
+
+/** What all subscriptions of a broker share. */
+export interface BrokerContext {
+  readonly source: ConnectionSource;
+  readonly dialect: Dialect;
+  readonly options: ResolvedBrokerOptions;
+  readonly log: Log;
+}
+
+/** One subscription: wires a form, a reaction and an engine, anew at each start. */
+export class QueueSubscription implements Subscription {
+  readonly name: string;
+  readonly queue: QueueDescription;
+  readonly #broker: BrokerContext;
+  readonly #options: ResolvedSubscription;
+  readonly #handler: AnyHandler;
+  readonly #reader: RowReader;
+  readonly #fields: Record<string, unknown>;
+  readonly #stats = new StatsCounter();
+  #engine: Engine<TableDelivery> | undefined;
+  #isPaused = false;
+  #isHeld = false;
+
+  /** @throws TableError where the database cannot hold the table's rows as it says. */
+  constructor(
+    broker: BrokerContext,
+    queue: QueueDescription,
+    options: ResolvedSubscription,
+    handler: AnyHandler,
+  ) {
+    checkForm(broker.dialect, queue.table);
+    this.name = options.name;
+    this.queue = queue;
+    this.#broker = broker;
+    this.#options = options;
+    this.#handler = handler;
+    this.#reader = new RowReader(queue, broker.dialect);
+    this.#fields = {
+      queue: queue.name,
+      ...(options.name !== queue.name && { subscription: options.name }),
+    };
+  }
+
+  /** What it would have of the source's connections. */
+  get wish(): ConnectionWish {
+    const { transactional, workers } = this.#options;
+    return { handlers: workers, holds: this.queue.table.form !== "lease" || transactional };
+  }
+
+  pause(): void {
+    this.#isPaused = true;
+    this.#engine?.pause();
+  }
+
+  resume(): void {
+    this.#isPaused = false;
+    this.#resumeUnlessHeld();
+  }
+
+  wake(): void {
+    this.#engine?.wake();
+  }
+
+  stats(): SubscriptionStats {
+    return this.#stats.read(this.name, this.queue.name, this.#engine);
+  }
+
+  /** Begins the stop of what runs; see {@link SubscriptionRun.ended}. */
+  stop(graceMs: number): void {
+    this.#engine?.stop(graceMs);
+  }
+
+  /** Works with its share of the connections. */
+  start(share: ConnectionShare): SubscriptionRun {
+    const { clock, pollIntervalMs } = { ...this.#broker.options, ...this.#options };
+    const { shutdownGraceMs } = this.#broker.options;
+    this.#warnOfShare(share);
+    const failing = new FailingRows({
+      clock,
+      pollIntervalMs,
+      hold: () => this.#hold(),
+      release: () => this.#release(),
+    });
+    let open = () => {};
+    const opened = new Promise<void>((resolve) => {
+      open = resolve;
+    });
+    const work = this.#work(share, failing, open);
+    const isLease = this.queue.table.form === "lease";
+    const engine = new Engine(this.#watched(work), {
+      slots: share.handlers,
+      inHand: share.handlers + this.#options.prefetch,
+      lanes: this.#options.lanes,
+      // In order are only rows that come from one claim at a time.
+      mostClaims: isLease || this.#options.lanes ? 1 : share.handlers,
+      pollIntervalMs,
+      graceMs: shutdownGraceMs,
+      lastWaitMs: LAST_WAIT_MS + 1000,
+      clock,
+      log: this.#broker.log,
+      fields: this.#fields,
+    });
+    this.#engine = engine;
+    this.#isHeld = false;
+    if (this.#isPaused) engine.pause();
+    const { groups, group, table } = this.queue;
+    const wakeNoMore = sleepOn(table, groups === "one" ? group : undefined, () => engine.wake());
+    const ended = engine.run().finally(() => {
+      wakeNoMore();
+      failing.stop();
+    });
+    return { opened, ended };
+  }
+
+  #work(share: ConnectionShare, failing: FailingRows, open: () => void): Work<TableDelivery> {
+    const { dialect, log, options: broker, source } = this.#broker;
+    const { batch, deadLetter, leaseMs, transactional } = this.#options;
+    const { table, groups, group } = this.queue;
+    const reaction = this.#reaction(failing);
+    const claim: ClaimSettings = {
+      columns: this.#reader.columns,
+      groups,
+      mostRows: (share.handlers + this.#options.prefetch) * (batch ?? 1),
+      ...(deadLetter !== undefined && { deadLetter: deadLetter.settings }),
+    };
+    const fields = this.#fields;
+    const statements = formStatements(dialect, table, claim, leaseMs);
+    const holdsTransaction = table.form === "rowLock" || transactional;
+    let isChecked = false;
+    return formOf({
+      source,
+      dialect,
+      table,
+      claim,
+      queueGroup: groups === "one" ? group : undefined,
+      batch: batch ?? 1,
+      transactional,
+      leaseMs,
+      canRenew: share.canRenew,
+      ...(deadLetter !== undefined && { deadLetterGroup: deadLetter.group }),
+      reaction,
+      observer: this.#observer(reaction, failing),
+      prepare: broker.prepareStatements,
+      clock: broker.clock,
+      log,
+      fields,
+      open: async (signal) => {
+        const checks = { source, dialect, table, statements, holdsTransaction, log, fields };
+        if (!isChecked) await checkStart(checks, signal);
+        isChecked = true;
+        open();
+      },
+    });
+  }
+
+  #reaction(failing: FailingRows): SubscriptionReaction {
+    const { dialect, log, options: broker, source } = this.#broker;
+    const { batch, deadLetter, leaseMs, maxAttempts, onFailure, reply, retryDelays } =
+      this.#options;
+    return new SubscriptionReaction({
+      queue: this.queue,
+      dialect,
+      reader: this.#reader,
+      handler: this.#handler,
+      isBatch: batch !== undefined,
+      onFailure,
+      retryDelays,
+      maxAttempts,
+      hasDeadLetter: deadLetter !== undefined,
+      hasDue: this.queue.table.roles.retryAfter !== undefined,
+      failing,
+      ...(reply !== undefined && {
+        reply: (transaction) => async (message, options) => {
+          await insertMessages(reply, transaction ?? source, [message], dialect, options);
+        },
+      }),
+      clock: broker.clock,
+      log,
+      fields: this.#fields,
+      limitMs: leaseMs,
+    });
+  }
+
+  #observer(reaction: SubscriptionReaction, failing: FailingRows): FormObserver {
+    const stats = this.#stats;
+    return {
+      claimed: (rows) => stats.claimed(rows),
+      settled: (row, verdict) => {
+        stats.settled(row, verdict);
+        if (verdict.kind !== "retry") failing.forget(row.id);
+        reaction.settled(row, verdict);
+        this.#say(row, verdict);
+      },
+      returned: (row, why, error) => stats.returned(row, why, error),
+    };
+  }
+
+  /** What failed is said once the database has said what becomes of it. */
+  #say(row: ClaimedRow, verdict: Verdict): void {
+    const { log } = this.#broker;
+    const reason = "reason" in verdict ? verdict.reason : undefined;
+    const line = { ...this.#fields, id: row.id, attempt: this.#reader.attempt(row), error: reason };
+    if (verdict.kind === "deadLetter") {
+      log.error("the message is given up and goes to the dead letter", { event: "dead", ...line });
+    } else if (reason !== undefined) {
+      const delayMs = verdict.kind === "retryAfter" ? verdict.delayMs : undefined;
+      log.warn("the message failed and comes again", { event: "retried", ...line, delayMs });
+    }
+  }
+
+  /** The work, with its failed claims in the statistics. */
+  #watched(work: Work<TableDelivery>): Work<TableDelivery> {
+    const stats = this.#stats;
+    const watched = <T>(promise: Promise<T>): Promise<T> =>
+      promise.catch((error: unknown) => {
+        stats.failed(error);
+        throw error;
+      });
+    return {
+      open: (signal) => watched(work.open(signal)),
+      claim: (limit, signal) => watched(work.claim(limit, signal)),
+      perform: (delivery) => work.perform(delivery),
+      giveBack: (deliveries) => work.giveBack(deliveries),
+      close: () => work.close(),
+    };
+  }
+
+  #hold(): void {
+    this.#isHeld = true;
+    this.#engine?.pause();
+  }
+
+  #release(): void {
+    this.#isHeld = false;
+    this.#resumeUnlessHeld();
+  }
+
+  #resumeUnlessHeld(): void {
+    if (!this.#isPaused && !this.#isHeld) this.#engine?.resume();
+  }
+
+  #warnOfShare({ canRenew, handlers }: ConnectionShare): void {
+    const { log, source } = this.#broker;
+    const { leaseMs, workers } = this.#options;
+    if (!canRenew && this.queue.table.form === "lease") {
+      log.warn(
+        "the source has one connection: one message at a time, and its lease is not renewed while its handler runs. Handlers must end within leaseMs and must not ask the same pool for a connection",
+        { event: "single_connection", ...this.#fields, leaseMs },
+      );
+    } else if (handlers < workers) {
+      log.warn("the source has too few connections for workers; fewer handlers run at once", {
+        event: "few_connections",
+        ...this.#fields,
+        workers,
+        handlers,
+        connections: source.max,
+      });
+    }
+  }
+}
+
+/** One start to stop of a subscription. */
+export interface SubscriptionRun {
+  /** Resolves when its table was found to fit; never where it does not. */
+  readonly opened: Promise<void>;
+  /** Settles when all is settled or given up; rejects with what ended it for good. */
+  readonly ended: Promise<void>;
+}

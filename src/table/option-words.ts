@@ -1,0 +1,26 @@
+export const isolationLevels = [
+  "readUncommitted",
+  "readCommitted",
+  "repeatableRead",
+  "serializable",
+  "snapshot",
+] as const;
+
+export const transactionModes = ["deferred", "immediate", "exclusive"] as const;
+
+/** A list in words: `a, b or c`. */
+export type Listed<Words extends readonly string[]> = Words extends readonly [
+  infer Only extends string,
+]
+  ? Only
+  : Words extends readonly [infer First extends string, infer Last extends string]
+    ? `${First} or ${Last}`
+    : Words extends readonly [infer First extends string, ...infer Rest extends readonly string[]]
+      ? `${First}, ${Listed<Rest>}`
+      : never;
+
+export function listed(words: readonly string[]): string {
+  return words.length < 2
+    ? words.join("")
+    : `${words.slice(0, -1).join(", ")} or ${words.slice(-1).join("")}`;
+}
