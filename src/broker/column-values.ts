@@ -16,7 +16,9 @@ export function decodeColumn(dialect: Dialect, column: ColumnDescription, raw: u
 
 /** A value as a column's parameter. @throws TypeError naming the property. */
 export function encodeColumn(dialect: Dialect, column: ColumnDescription, value: unknown): unknown {
-  if (value === null || value === undefined) return null;
+  // What cannot be null in SQL can be in JSON.
+  const isJsonNull = value === null && column.type === "json" && !column.nullable;
+  if (!isJsonNull && (value === null || value === undefined)) return null;
   try {
     return column.codec === undefined
       ? dialect.types[column.type].encode(value)

@@ -35,11 +35,12 @@ export interface Executor {
  */
 export function executorOf(conn: unknown): Executor {
   if (isConnection(conn)) return { database: conn.database, run: (steps) => runSteps(conn, steps) };
-  if (isConnectionSource(conn)) return sourceExecutor(conn);
   if (isSql(conn)) return sqlExecutor(conn);
   if (isPglite(conn)) return pgliteExecutor(conn);
   if (isPool(conn)) return poolExecutor(conn);
   if (isQueryable(conn)) return queryExecutor(conn);
+  // Last, since the client of a driver has `connect` too.
+  if (isConnectionSource(conn)) return sourceExecutor(conn);
   throw new TypeError(
     `rows are written through a connection source such as fromPg(pool), a connection, a handler's tx, or a pool, client or transaction of a driver, not ${shown(conn)}`,
   );

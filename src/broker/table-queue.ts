@@ -1,5 +1,4 @@
 import { checkKnownKeys } from "../options.ts";
-import { describeEveryGroup, describeQueue } from "../table/describe-queue.ts";
 import type { TableDescription } from "../table/description.ts";
 import type {
   GroupQueueOptions,
@@ -41,28 +40,35 @@ export interface TableQueue<
 /** What goes beside messages that are written to a queue. */
 export interface QueueInsertOptions extends MessageOptions, WriteTarget {}
 
-type Made<Facts extends TableFacts, Payload> = TableQueue<
-  MessageOf<Facts, Payload>,
-  InputOf<Facts, Payload>,
-  Facts
->;
+/** Rows of a headers layout are written by its headers table: its queues write none. */
+type Made<Facts extends TableFacts, Payload> = [Facts["insert"]] extends [never]
+  ? Queue<MessageOf<Facts, Payload>, never, Facts>
+  : TableQueue<MessageOf<Facts, Payload>, InputOf<Facts, Payload>, Facts>;
 
 /** The method `queue` of a table: with groups the first argument names one. */
-export type QueueMaker<Facts extends TableFacts> = Facts["has"]["group"] extends true
+export type QueueMaker<Facts extends TableFacts> = boolean extends Facts["has"]["group"]
   ? <Payload extends PayloadOption<Facts> = never>(
-      group: Facts["group"],
-      options?: GroupQueueOptions<Payload>,
+      ...given: GroupArguments<Facts, Payload> | [options?: PlainQueueOptions<Payload>]
     ) => Made<Facts, Payload>
-  : <Payload extends PayloadOption<Facts> = never>(
-      options?: PlainQueueOptions<Payload>,
-    ) => Made<Facts, Payload>;
+  : Facts["has"]["group"] extends true
+    ? <Payload extends PayloadOption<Facts> = never>(
+        ...given: GroupArguments<Facts, Payload>
+      ) => Made<Facts, Payload>
+    : <Payload extends PayloadOption<Facts> = never>(
+        options?: PlainQueueOptions<Payload>,
+      ) => Made<Facts, Payload>;
+
+type GroupArguments<Facts extends TableFacts, Payload> = [
+  group: Facts["group"],
+  options?: GroupQueueOptions<Payload>,
+];
 
 /** The method `everyGroup`, of tables whose groups are in order. */
-export type EveryGroupMaker<Facts extends TableFacts> = Facts["fifo"] extends true
-  ? <Payload extends PayloadOption<Facts> = never>(
+export type EveryGroupMaker<Facts extends TableFacts> = Facts["fifo"] extends false
+  ? (this: Sentence<"everyGroup">) => Queue
+  : <Payload extends PayloadOption<Facts> = never>(
       options?: GroupQueueOptions<Payload>,
-    ) => Made<Facts, Payload>
-  : (this: Sentence<"everyGroup">) => never;
+    ) => Made<Facts, Payload>;
 
 /** The queue at run time, whatever its types. */
 export class DescribedQueue implements QueueDescription {
@@ -75,7 +81,7 @@ export class DescribedQueue implements QueueDescription {
   readonly group?: string;
   readonly payload?: PayloadReading;
 
-  private constructor({ name, table, groups, group, payload }: QueueDescription) {
+  constructor({ name, table, groups, group, payload }: QueueDescription) {
     this.name = name;
     this.table = table;
     this.groups = groups;
@@ -83,15 +89,10 @@ export class DescribedQueue implements QueueDescription {
     if (payload !== undefined) this.payload = payload;
     Object.freeze(this);
   }
+}
 
-  static of(table: TableDescription, given: readonly unknown[]): DescribedQueue {
-    return new DescribedQueue(describeQueue(table, given));
-  }
-
-  static ofEveryGroup(table: TableDescription, options: unknown): DescribedQueue {
-    return new DescribedQueue(describeEveryGroup(table, options));
-  }
-
+/** The same of a table that rows are written to. */
+export class QueueWriter extends DescribedQueue {
   async insert(conn: unknown, given: unknown, options: unknown = {}): Promise<never> {
     const { table } = this;
     const { database, ...beside } = checkKnownKeys("insert", options, QUEUE_INSERT);

@@ -106,7 +106,8 @@ export class ClaimLoop<D extends Delivery> {
       this.#isUnavailable = false;
       return await this.#backOff(failure);
     }
-    if (this.#isPaused) {
+    // Who is paused from the start still finds out whether the table fits.
+    if (this.#isPaused && (this.#isOpen || this.#inFlight.size > 0)) {
       this.#state = "paused";
       return await this.#bell.wait();
     }
@@ -157,7 +158,7 @@ export class ClaimLoop<D extends Delivery> {
       // The first claim is alone: nothing has been found yet.
       if (!this.#isOpen) await this.#work.open(stopping);
       this.#isOpen = true;
-      if (stopping.aborted) return;
+      if (stopping.aborted || this.#isPaused) return;
       const claim = await this.#work.claim(limit, stopping);
       this.#settings.outage.succeeded();
       take(claim.deliveries);

@@ -68,7 +68,7 @@ export interface Column<
 
   /** The row's id: its place in the order, and how settlements find it. Each table has one. */
   id(
-    this: null extends Value ? Sentence<"idNull"> : Playing<"id", Type, As>,
+    this: NotNull<Value, Playing<"id", Type, As>>,
     options?: NoRoleOptions,
   ): Column<Type, Value, "id", By, Name>;
 
@@ -135,6 +135,13 @@ export interface Column<
 
 /** The role behind a part. */
 export type RoleOf<As extends Part> = As extends "fifoGroup" ? "group" : Exclude<As, "none">;
+
+/** Of the id: a sentence about its type comes first. */
+type NotNull<Value, Otherwise> = Otherwise extends string
+  ? Otherwise
+  : null extends Value
+    ? Sentence<"idNull">
+    : Otherwise;
 
 type Ungenerated<By extends Filled> = By extends "never" ? unknown : Sentence<"generatedTwice">;
 

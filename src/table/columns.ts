@@ -3,28 +3,33 @@ import type { Column, CustomCodec } from "./column.ts";
 import { ColumnDraft } from "./column-draft.ts";
 import type { ColumnCodec, ColumnType } from "./description.ts";
 
-type Name = string | undefined;
+/** A column of a type, named by the argument or by its property. */
+export interface ColumnMaker<Type extends ColumnType, Value> {
+  (): Plain<Type, Value, undefined>;
+  <const Name extends string>(name: Name): Plain<Type, Value, Name>;
+}
 
 /** One column type for each kind of value; the argument names the column in the database. */
 export interface ColumnTypes {
   /** A 16-bit integer, a `number`. */
-  smallint<const N extends Name = undefined>(name?: N): Plain<"smallint", number, N>;
+  readonly smallint: ColumnMaker<"smallint", number>;
   /** A 32-bit integer, a `number`. */
-  integer<const N extends Name = undefined>(name?: N): Plain<"integer", number, N>;
+  readonly integer: ColumnMaker<"integer", number>;
   /** A 64-bit integer, a `bigint`: never a digit is lost. */
-  bigint<const N extends Name = undefined>(name?: N): Plain<"bigint", bigint, N>;
-  text<const N extends Name = undefined>(name?: N): Plain<"text", string, N>;
+  readonly bigint: ColumnMaker<"bigint", bigint>;
+  readonly text: ColumnMaker<"text", string>;
   /** A `Uint8Array`, byte for byte. */
-  bytes<const N extends Name = undefined>(name?: N): Plain<"bytes", Uint8Array, N>;
+  readonly bytes: ColumnMaker<"bytes", Uint8Array>;
   /** Whatever JSON holds, as `c.json<{ to: string }>()` says; nothing checks it. */
-  json<T = unknown>(name?: string): Plain<"json", T, Name>;
-  boolean<const N extends Name = undefined>(name?: N): Plain<"boolean", boolean, N>;
+  json<T = unknown>(): Plain<"json", T, undefined>;
+  json<T = unknown, const Name extends string = string>(name: Name): Plain<"json", T, Name>;
+  readonly boolean: ColumnMaker<"boolean", boolean>;
   /** A `Date`: milliseconds, whatever more the column holds. */
-  timestamp<const N extends Name = undefined>(name?: N): Plain<"timestamp", Date, N>;
+  readonly timestamp: ColumnMaker<"timestamp", Date>;
   /** A `string` of the usual form. */
-  uuid<const N extends Name = undefined>(name?: N): Plain<"uuid", string, N>;
+  readonly uuid: ColumnMaker<"uuid", string>;
   /** A `string`, since a number would lose digits. */
-  decimal<const N extends Name = undefined>(name?: N): Plain<"decimal", string, N>;
+  readonly decimal: ColumnMaker<"decimal", string>;
   /**
    * A column of any other type, with its own way to a value and back.
    *
@@ -32,15 +37,18 @@ export interface ColumnTypes {
    * const jobs = { area: c.custom<Box>("area", { decode: parseBox, encode: String }) };
    */
   custom<T>(codec: CustomCodec<T>): Plain<"custom", T, undefined>;
-  custom<T>(name: string, codec: CustomCodec<T>): Plain<"custom", T, Name>;
+  custom<T, const Name extends string = string>(
+    name: Name,
+    codec: CustomCodec<T>,
+  ): Plain<"custom", T, Name>;
 }
 
-type Plain<Type extends ColumnType, Value, N extends Name> = Column<
+type Plain<Type extends ColumnType, Value, Name extends string | undefined> = Column<
   Type,
   Value,
   "none",
   "never",
-  N
+  Name
 >;
 
 /**

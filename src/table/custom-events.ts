@@ -23,7 +23,8 @@ export interface EventDestination {
 /** An id as a statement's rows may have it. */
 export type RawId = string | number | bigint;
 
-type RawRow = Readonly<Record<string, unknown>>;
+/** A row as the driver gave it, its columns by their names. */
+export type RawRow = Readonly<Record<string, unknown>>;
 
 /**
  * The events that a service may write itself, by their names. Settlements run in the transaction that the
@@ -50,12 +51,12 @@ export interface TableEvents<Id = unknown, Group = unknown> {
 /** A function for every database, or one for each by its name. */
 export type OneOrEach<Event> = Event | { readonly [database: string]: Event };
 
-/** The option `custom`. `Names` is what the service wrote: one property an event. */
-export type CheckedCustom<Events, C extends Columns, Lock extends string> = {
-  readonly [Name in keyof Events]: Name extends CustomEventName
-    ? [CustomFault<Name, keyof Events, FormOf<C, Lock>>] extends [never]
+/** The option `custom`. `Events` are the names that the service wrote. */
+export type CheckedCustom<Events extends string, C extends Columns, Lock extends string> = {
+  readonly [Name in Events]: Name extends CustomEventName
+    ? [CustomFault<Name, Events, FormOf<C, Lock>>] extends [never]
       ? OneOrEach<TableEvents<RoleValue<C, "id">, GroupOf<C>>[Name]>
-      : CustomFault<Name, keyof Events, FormOf<C, Lock>>
+      : CustomFault<Name, Events, FormOf<C, Lock>>
     : Sentence<"customUnknown", { events: Listed<typeof customEvents> }>;
 };
 

@@ -59,31 +59,31 @@ export interface PlainQueueOptions<Payload> extends GroupQueueOptions<Payload> {
 }
 
 /** What may stand for `payload`; on a table whose messages are its rows only the rule's sentence. */
-export type PayloadOption<Facts extends TableFacts> = Facts["has"]["payload"] extends true
-  ? PayloadReading
-  : Sentence<"payloadOnRows">;
+export type PayloadOption<Facts extends TableFacts> = Facts["has"]["payload"] extends false
+  ? Sentence<"payloadOnRows">
+  : PayloadReading;
 
 /** What a queue's handler takes. `Payload` is never where the option was left out. */
-export type MessageOf<Facts extends TableFacts, Payload> = Facts["has"]["payload"] extends true
-  ? [Payload] extends [never]
+export type MessageOf<Facts extends TableFacts, Payload> = Facts["has"]["payload"] extends false
+  ? Facts["row"]
+  : [Payload] extends [never]
     ? unknown
     : Payload extends { readonly "~standard": { readonly types?: infer Types } }
       ? OutputOf<Types>
       : Payload extends { decode(stored: never): infer Message }
         ? Awaited<Message>
-        : unknown
-  : Facts["row"];
+        : unknown;
 
 /** What is published to a queue: a schema's input, whatever it makes of it. */
-export type InputOf<Facts extends TableFacts, Payload> = Facts["has"]["payload"] extends true
-  ? [Payload] extends [never]
+export type InputOf<Facts extends TableFacts, Payload> = Facts["has"]["payload"] extends false
+  ? Facts["insert"]
+  : [Payload] extends [never]
     ? unknown
     : Payload extends { readonly "~standard": { readonly types?: infer Types } }
       ? SchemaInput<Types>
       : Payload extends { encode(message: infer Message): unknown }
         ? Message
-        : unknown
-  : Facts["insert"];
+        : unknown;
 
 type OutputOf<Types> =
   NonNullable<Types> extends { readonly output: infer Output } ? Output : unknown;

@@ -29,11 +29,14 @@ type Verdict<C extends Columns, Recased extends Casing | undefined> = [Faults<C,
   ? "whole"
   : "broken";
 
-type Faults<C extends Columns, Recased extends Casing | undefined> =
-  | NoId<C>
-  | {
-      [P in keyof C]: ColumnFault<C, P, Recased>;
-    }[keyof C];
+/** Of columns that are known by no name the types know nothing wrong. */
+type Faults<C extends Columns, Recased extends Casing | undefined> = string extends keyof C
+  ? never
+  :
+      | NoId<C>
+      | {
+          [P in keyof C]: ColumnFault<C, P, Recased>;
+        }[keyof C];
 
 type BrokenColumns<C extends Columns, Recased extends Casing | undefined> = [NoId<C>] extends [
   never,
@@ -48,9 +51,11 @@ type BrokenColumns<C extends Columns, Recased extends Casing | undefined> = [NoI
 type NoId<C extends Columns> = [PlayingPart<C, "id">] extends [never] ? Sentence<"noId"> : never;
 
 /** One sentence for a column, or never: of several rules the first. */
-type ColumnFault<C extends Columns, P extends keyof C, Recased extends Casing | undefined> = [
-  RoleTwice<C, P, C[P]["$column"]["part"]>,
-] extends [never]
+export type ColumnFault<
+  C extends Columns,
+  P extends keyof C,
+  Recased extends Casing | undefined,
+> = [RoleTwice<C, P, C[P]["$column"]["part"]>] extends [never]
   ? NameFault<C, P, NamesOf<C, Recased>>
   : RoleTwice<C, P, C[P]["$column"]["part"]>;
 

@@ -6,7 +6,7 @@ export const sentences = {
   noId: "a table needs one id column: mark it with id()",
   roleTwice: "another column is the <role> too: one column plays a role",
   twoRoles: "a column plays one role, and this one is the <role> already",
-  roleType: "a <type> column cannot be the <role>: that takes <types>",
+  roleType: "a column of type <type> cannot be the <role>: that takes <types>",
   idNull: "an id cannot be null",
   nameTwice: "another column is named <name> too: give one of them another name",
   generatedTwice: "generated() or generatedAlways() stands once on a column",
@@ -18,7 +18,7 @@ export const sentences = {
   casing: "casing takes <casings>",
   lockAndLease: "advisoryLock and lockedUntil() are two forms: keep one of them",
   lockAndFifo:
-    'advisoryLock and group({ fifo }) do not go together: take fifo away and write the group into the key, such as "<key>"',
+    "advisoryLock and group({ fifo }) do not go together: take fifo away and write the group into the key, as in <key>",
   lockUnknown:
     "advisoryLock has a placeholder {<property>}, and there is no such property in columns",
   lockEmpty: "advisoryLock has an empty placeholder: name a property of columns between the braces",
@@ -37,8 +37,6 @@ export const sentences = {
     "payload is for tables with a payload column: the messages of this one are its rows",
   everyGroup: "everyGroup() needs a column marked with group({ fifo: true })",
   notHeaders: "headers takes a table made by inboxHeaders",
-  headersPayload:
-    "a headers table has no payload column: inboxMessage names the columns of the message",
   messageRole: "a message has no <role>: that is a column of the headers table",
   messageOption: "a message has no <option>: that is an option of the headers table",
   messageEvent: "a message has one event of its own, fetch: <event> belongs to the headers table",

@@ -39,11 +39,16 @@ export type RoleValue<C extends Columns, Asked extends Role> = NonNullable<
   ValueOf<C[Playing<C, Asked>]>
 >;
 
+/** What a group can be. */
+export type GroupValue = string | number | bigint;
+
 /** The form that a table is of. `Lock` is the text of `advisoryLock`, never where there is none. */
 export type FormOf<C extends Columns, Lock extends string> = [Lock] extends [never]
-  ? [Playing<C, "lockedUntil">] extends [never]
-    ? "rowLock"
-    : "lease"
+  ? string extends keyof C
+    ? "rowLock" | "lease"
+    : [Playing<C, "lockedUntil">] extends [never]
+      ? "rowLock"
+      : "lease"
   : "advisoryLock";
 
 /**
@@ -74,14 +79,21 @@ export interface FactsOf<
   readonly form: FormOf<C, Lock>;
   readonly row: RowOf<C>;
   readonly insert: InsertOf<C>;
-  readonly id: RoleValue<C, "id">;
-  readonly group: RoleValue<C, "group">;
+  readonly id: string extends keyof C ? unknown : RoleValue<C, "id">;
+  readonly group: string extends keyof C ? GroupValue : RoleValue<C, "group">;
   readonly has: { readonly [role in Role]: Has<C, role> };
-  readonly fifo: [PlayingPart<C, "fifoGroup">] extends [never] ? false : true;
+  readonly fifo: string extends keyof C
+    ? boolean
+    : [PlayingPart<C, "fifoGroup">] extends [never]
+      ? false
+      : true;
   readonly isolation: Isolation;
   readonly mode: Mode;
 }
 
-export type Has<C extends Columns, Asked extends Role> = [Playing<C, Asked>] extends [never]
-  ? false
-  : true;
+/** Whether a column plays the role; `boolean` where the columns are known at run time alone. */
+export type Has<C extends Columns, Asked extends Role> = string extends keyof C
+  ? boolean
+  : [Playing<C, Asked>] extends [never]
+    ? false
+    : true;

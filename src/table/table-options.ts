@@ -21,7 +21,7 @@ export interface TableOptions<
   Lock extends string,
   Isolation extends string,
   Mode extends string,
-  Events,
+  Events extends string,
 > {
   /** The table's schema (MySQL: its database); left out: wherever the connection looks first. */
   readonly schema?: CheckedName<Schema, "schema">;

@@ -4,7 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 import pg from "pg";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { defaultSchema } from "../../src/dialect/inbox-schema.ts";
 import { claimStatement } from "../../src/dialect/postgres/inbox-claim.ts";
 import {
@@ -53,6 +53,14 @@ describeOn("postgres", "what a claim reads", () => {
     // Unlogged: loading is most of what this file takes.
     await client.query("ALTER TABLE inbox SET UNLOGGED, SET (autovacuum_enabled = false)");
     for (const rows of parts) await addRows(client, rows);
+  }
+
+  /** Another session. */
+  async function connected(): Promise<pg.Client> {
+    const other = new pg.Client({ connectionString: database.url });
+    await other.connect();
+    onTestFinished(() => other.end());
+    return other;
   }
 
   async function read(
@@ -204,6 +212,43 @@ describeOn("postgres", "what a claim reads", () => {
       expect(found.written, way).toBe(10);
       expect(found.buffers, way).toBeLessThan(400);
     });
+  });
+
+  test("by aggregate, rows that others have locked cost a few pages each, however many are free behind them", async () => {
+    const hot = { count: 1_000, aggregate: "'hot'", startSeconds: -7200 } as const;
+    const busy = { ...hot, count: 1, state: "processing", leaseSeconds: 3600 } as const;
+    const others = await connected();
+    for (const kind of ["alone", "expired"] as const) {
+      const expired = { aggregate: "'e' || n", state: "processing", leaseSeconds: -1 } as const;
+      await table(busy, hot, {
+        count: kind === "alone" ? 50_000 : 2_000,
+        startSeconds: -3600,
+        ...(kind === "expired" && expired),
+      });
+      await eachWay(["byAggregate"], (found, way) => {
+        expect(found.written, `${way}, ${kind}`).toBe(10);
+        if (kind === "alone") expect(found.buffers, way).toBeLessThan(400);
+      });
+      const costs = new Map<string, number>();
+      for (const locked of [300, 900]) {
+        await others.query("BEGIN");
+        await others.query(
+          `SELECT 1 FROM inbox WHERE aggregate_id IS DISTINCT FROM 'hot'
+           ORDER BY scheduled_at, created_at, id LIMIT ${locked} FOR UPDATE`,
+        );
+        for (const mode of planModes) {
+          const found = await read("byAggregate", mode);
+          const way = `${kind}, ${locked} locked, ${mode}`;
+          expect(found.written, way).toBe(10);
+          const before = costs.get(mode);
+          costs.set(mode, found.buffers);
+          // Beside the row itself, an aggregate's probes.
+          const each = kind === "alone" ? 8 : 16;
+          if (before !== undefined) expect(found.buffers - before, way).toBeLessThan(600 * each);
+        }
+        await others.query("ROLLBACK");
+      }
+    }
   });
 
   test("statistics from before a burst mislead nobody", async () => {

@@ -78,6 +78,10 @@ interface Claimed {
 
 const lease = { source: "orders", batch: 10, leaseMs: 60_000 };
 
+/** In work under a lease of so many seconds. */
+const held = (seconds: number): string =>
+  `state = 'processing', claim_token = gen_random_uuid(), claimed_at = now(), lease_expires_at = now() + interval '${seconds} seconds'`;
+
 forEachSource({ connections: "one" }, (_name, open) => {
   let opened: OpenedSource;
   beforeAll(async () => {
@@ -122,9 +126,6 @@ forEachSource({ connections: "one" }, (_name, open) => {
     const found = rows.filter((row) => row.id !== null);
     return { keys: found.map((row) => row.idempotency_key), rows };
   }
-
-  const held = (seconds: number): string =>
-    `state = 'processing', claim_token = gen_random_uuid(), claimed_at = now(), lease_expires_at = now() + interval '${seconds} seconds'`;
 
   test("a claim answers every field of a message, in order, and how many rows it looked at", async () => {
     const { connection, query } = await inbox([{ key: "b" }, { key: "c", aggregate: "x" }]);
@@ -836,6 +837,45 @@ forEachSource({ connections: "many" }, (_name, open) => {
     await first.commit();
     expect(await look(first, later?.id, tokens[0])).toEqual([{ id: later?.id }]);
   });
+
+  test.each([
+    ["without an aggregate", "NULL", ""],
+    [
+      "whose leases have ended",
+      "'e' || n",
+      "state = 'processing', claim_token = gen_random_uuid(), claimed_at = now() - interval '1 hour', lease_expires_at = now() - interval '1 minute'",
+    ],
+  ])(
+    "by aggregate, a free row is found behind a thousand rows %s that others have locked",
+    async (_what, aggregate, set) => {
+      const { source, query } = await open({ max: 2 });
+      for (const statement of inboxDdl({ extraIndexes: true })) await query(statement);
+      await query(`INSERT INTO inbox (source, idempotency_key, aggregate_id, payload, consumption, scheduled_at)
+      SELECT 'orders', 'hot-' || n, 'hot', '{}', 'pull', now() - interval '2 hours' FROM generate_series(1, 100) n`);
+      await query(
+        `UPDATE inbox SET ${held(3600)} WHERE id = (SELECT id FROM inbox ORDER BY scheduled_at, created_at, id LIMIT 1)`,
+      );
+      await query(`INSERT INTO inbox (source, idempotency_key, aggregate_id, payload, consumption, scheduled_at)
+      SELECT 'orders', n::text, ${aggregate}, '{}', 'pull', now() - interval '1 hour' + n * interval '1 second'
+      FROM generate_series(1, 1001) n`);
+      if (set !== "") await query(`UPDATE inbox SET ${set} WHERE aggregate_id LIKE 'e%'`);
+      const [first, second] = [await source.connect(), await source.connect()];
+      onTestFinished(async () => {
+        await first.rollback();
+        await first.release();
+        await second.release();
+      });
+      await first.begin();
+      await first.query(
+        "SELECT 1 FROM inbox WHERE idempotency_key ~ '^[0-9]+$' AND idempotency_key <> '1001' FOR UPDATE",
+      );
+      const statement = claimPastByAggregateStatement(defaultSchema, { batchSize: 10 });
+      const values = { ...lease, token: randomUUID(), cursor: "" };
+      const { rows } = await run<Claimed>(second, statement, values);
+      expect(rows.map((row) => row.idempotency_key)).toEqual(["1001"]);
+      expect(rows[0]).toMatchObject({ ended: true, expired: set !== "" });
+    },
+  );
 
   test.each([
     ["by aggregate", claimPastByAggregateStatement],

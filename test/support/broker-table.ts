@@ -1,6 +1,6 @@
 import { onTestFinished } from "vitest";
 import { Broker } from "../../src/broker/broker.ts";
-import { inboxTable } from "./tmp-inbox-table.ts";
+import { inboxTable } from "../../src/broker/inbox-table.ts";
 import type { BrokerOptions } from "../../src/broker/types.ts";
 import type { ConnectionSource } from "../../src/driver/connection.ts";
 import { c } from "../../src/table/columns.ts";

@@ -24,11 +24,23 @@ export interface TestTable {
   readonly notNull?: readonly string[];
 }
 
-const NULLABLE: readonly (Role | undefined)[] = ["retryAfter", "lockedUntil", "processedAt", "priority"];
+const NULLABLE: readonly (Role | undefined)[] = [
+  "retryAfter",
+  "lockedUntil",
+  "processedAt",
+  "priority",
+];
 
 /** A description as the builder would make it, without the builder. */
 export function describeTable(given: TestTable): TableDescription {
-  const { attemptFrom = 1, clock = "database", fifo = "none", lockKey, name = "jobs", notNull } = given;
+  const {
+    attemptFrom = 1,
+    clock = "database",
+    fifo = "none",
+    lockKey,
+    name = "jobs",
+    notNull,
+  } = given;
   const columns = Object.entries(given.columns).map(([column, what]): ColumnDescription => {
     const [type, role] = typeof what === "string" ? [what, undefined] : what;
     const isFilled =
@@ -39,12 +51,15 @@ export function describeTable(given: TestTable): TableDescription {
       property: column,
       name: column,
       type,
-      nullable: (NULLABLE.includes(role) || role === undefined) && notNull?.includes(column) !== true,
+      nullable:
+        (NULLABLE.includes(role) || role === undefined) && notNull?.includes(column) !== true,
       generated: isFilled ? "byDefault" : "never",
       ...(role && { role }),
     };
   });
-  const roles = Object.fromEntries(columns.flatMap((each) => (each.role ? [[each.role, each]] : [])));
+  const roles = Object.fromEntries(
+    columns.flatMap((each) => (each.role ? [[each.role, each]] : [])),
+  );
   return {
     name,
     ...(given.schema !== undefined && { schema: given.schema }),

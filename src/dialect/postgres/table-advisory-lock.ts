@@ -59,9 +59,9 @@ function claim(sql: TableSql, settings: ClaimSettings): Statement {
     AND l.database = (SELECT d.oid FROM pg_database AS d WHERE d.datname = current_database())
 )`,
     ...window.with,
-    firstOfKeys(sql, "ahead", window.rows),
+    firstOfKeys(sql, "ahead", window.rows, 2 * settings.mostRows + 10),
     ...behind.with,
-    firstOfKeys(sql, "further", behind.rows),
+    firstOfKeys(sql, "further", behind.rows, rowsBehind),
     `locked AS (
   ${limited(
     sql,
@@ -97,7 +97,7 @@ ${answered(sql, settings, ", claimed.lock::text AS lock")}`);
 }
 
 /** The first row of each key, in order. */
-function firstOfKeys(sql: TableSql, name: string, rows: string): string {
+function firstOfKeys(sql: TableSql, name: string, rows: string, most: number): string {
   return `${name} AS (
   SELECT ranked.*
   FROM (
@@ -106,7 +106,7 @@ function firstOfKeys(sql: TableSql, name: string, rows: string): string {
       SELECT * FROM (
     ${rows}
       ) AS every_row
-      LIMIT ${keysLookedAt}
+      LIMIT ${most}
     ) AS each_row
   ) AS ranked
   WHERE ranked.rank = 1
@@ -114,8 +114,8 @@ function firstOfKeys(sql: TableSql, name: string, rows: string): string {
 )`;
 }
 
-/** How many rows are looked at for the keys that a claim tries first, and then behind them. */
-const keysLookedAt = 200;
+/** How many rows are looked at behind those that a claim tries first. */
+const rowsBehind = 200;
 
 function taken(sql: TableSql, settings: ClaimSettings): string {
   const sets = counted(sql);

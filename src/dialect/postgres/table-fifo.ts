@@ -61,7 +61,8 @@ export function groupHeads(
   ) AS head
 )`,
   ];
-  return { parts, heads: `SELECT * FROM heads ORDER BY ${sql.place("heads")}` };
+  // OFFSET keeps the caller's conditions above the sort: they lock what they look at.
+  return { parts, heads: `SELECT * FROM heads ORDER BY ${sql.place("heads")} OFFSET 0` };
 }
 
 /** The group of some row; null where there is none. */

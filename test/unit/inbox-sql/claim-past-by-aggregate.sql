@@ -40,15 +40,33 @@ WITH RECURSIVE walk AS (
     AND i."consumption" = 'pull' AND i."state" = ANY ('{pending,pending}')
   ORDER BY i."aggregate_id", i."scheduled_at", i."created_at", i."id"
   LIMIT 200
+), alone_further AS (
+  SELECT 0 AS chunk, 200 AS nth, last.scheduled_at, last.created_at, last.id
+  FROM (SELECT * FROM alone ORDER BY alone.scheduled_at DESC, alone.created_at DESC, alone.id DESC LIMIT 1) AS last
+  WHERE (SELECT count(*) FROM alone) = 200
+  UNION ALL
+  SELECT alone_further.chunk + 1, next.*
+  FROM alone_further CROSS JOIN LATERAL (
+    SELECT (row_number() OVER (ORDER BY chunk.scheduled_at, chunk.created_at, chunk.id))::int AS nth, chunk.scheduled_at, chunk.created_at, chunk.id
+    FROM (
+      SELECT i."scheduled_at" AS scheduled_at, i."created_at" AS created_at, i."id" AS id
+  FROM "inbox" AS i
+  WHERE i."source" = $1::text AND i."aggregate_id" IS NULL AND i."scheduled_at" <= statement_timestamp()
+    AND i."consumption" = 'pull' AND i."state" = ANY ('{pending,pending}')
+    AND (i."scheduled_at", i."created_at", i."id") > (alone_further.scheduled_at, alone_further.created_at, alone_further.id)
+  ORDER BY i."aggregate_id", i."scheduled_at", i."created_at", i."id"
+  LIMIT 200
+    ) AS chunk
+  ) AS next
+  WHERE alone_further.nth = 200
+), ended_lease AS MATERIALIZED (
+  SELECT i."aggregate_id" AS aggregate_id, i."scheduled_at" AS scheduled_at, i."created_at" AS created_at, i."id" AS id,
+    row_number() OVER (ORDER BY i."scheduled_at", i."created_at", i."id") AS nth
+  FROM "inbox" AS i
+  WHERE i."source" = $1::text AND i."consumption" = 'pull' AND i."state" = 'processing' AND i."lease_expires_at" <= statement_timestamp()
 ), expired AS MATERIALIZED (
-  SELECT x.aggregate_id, x.scheduled_at, x.created_at, x.id
-  FROM (
-    SELECT i."aggregate_id" AS aggregate_id, i."scheduled_at" AS scheduled_at, i."created_at" AS created_at, i."id" AS id
-    FROM "inbox" AS i
-    WHERE i."source" = $1::text AND i."consumption" = 'pull' AND i."state" = 'processing' AND i."lease_expires_at" <= statement_timestamp()
-    ORDER BY i."scheduled_at", i."created_at", i."id"
-    OFFSET 0
-  ) AS x
+  SELECT x.nth, x.scheduled_at, x.created_at, x.id
+  FROM ended_lease AS x
   WHERE CASE WHEN x.aggregate_id IS NULL THEN true ELSE
     NOT EXISTS (
     SELECT 1
@@ -86,8 +104,38 @@ WITH RECURSIVE walk AS (
   SELECT row.id, row.expired, stream.step
   FROM (
     SELECT candidate.id, candidate.step FROM candidate
-    UNION ALL
     -- Further on, where others have locked what came first.
+    UNION ALL
+    SELECT alone_further.id, NULL FROM alone_further WHERE alone_further.chunk > 0
+    UNION ALL
+    SELECT x.id, NULL
+    FROM ended_lease AS x
+    WHERE CASE WHEN x.nth > (SELECT CASE count(*) WHEN 200 THEN max(expired.nth) END FROM expired)
+      THEN CASE WHEN x.aggregate_id IS NULL THEN true ELSE
+    NOT EXISTS (
+    SELECT 1
+    FROM "inbox" AS busy
+    WHERE busy."source" = $1::text
+      AND busy."aggregate_id" = x.aggregate_id
+      AND busy."consumption" = 'pull' AND busy."state" = 'processing'
+      AND (
+        busy."lease_expires_at" > statement_timestamp()
+        OR (busy."scheduled_at", busy."created_at", busy."id") < (x.scheduled_at, x.created_at, x.id)
+      )
+  )
+    AND NOT EXISTS (
+      SELECT 1
+      FROM (
+        SELECT i."aggregate_id" AS aggregate_id, i."scheduled_at" AS scheduled_at, i."created_at" AS created_at, i."id" AS id
+    FROM "inbox" AS i
+    WHERE i."source" = $1::text AND i."consumption" = 'pull' AND i."state" = 'pending' AND i."aggregate_id" >= x.aggregate_id
+    ORDER BY i."aggregate_id", i."scheduled_at", i."created_at", i."id"
+    LIMIT 1
+      ) AS first
+      WHERE first.aggregate_id = x.aggregate_id AND (first.scheduled_at, first.created_at, first.id) < (x.scheduled_at, x.created_at, x.id)
+    )
+  END ELSE false END
+    UNION ALL
     SELECT walk.id, walk.step
     FROM walk
     WHERE CASE WHEN walk.step > (SELECT max(free.step) FROM free) AND walk.scheduled_at <= statement_timestamp()
