@@ -8,11 +8,12 @@ export type { HandlerContext, HandlerLog, Reply } from "./broker/context.ts";
 export type { DeadLetterColumns } from "./broker/dead-letter.ts";
 export type { Writable } from "./broker/executor.ts";
 export {
-  type DdlOptions,
-  type InboxTable,
-  inboxTable,
-  type TableInsertOptions,
-} from "./broker/inbox-table.ts";
+  type InboxHeaders,
+  type InboxMessage,
+  inboxHeaders,
+  inboxMessage,
+} from "./broker/inbox-headers.ts";
+export { type InboxTable, inboxTable } from "./broker/inbox-table.ts";
 export type { MessageOptions } from "./broker/messages.ts";
 export type { FailurePolicy } from "./broker/policies.ts";
 export type { SubscriptionStats } from "./broker/stats.ts";
@@ -25,6 +26,7 @@ export type {
   Handler,
   SubscribeOptions,
 } from "./broker/types.ts";
+export type { DdlOptions, TableInsertOptions, WrittenTable } from "./broker/written-table.ts";
 export type { Clock, Timer } from "./clock.ts";
 export type {
   AdvisoryLockStatements,

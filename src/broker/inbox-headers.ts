@@ -83,12 +83,20 @@ export function inboxMessage<
 >;
 export function inboxMessage(options: unknown): DescribedMessage {
   const given = isObject(options) ? options : {};
-  const headers = given.headers instanceof DescribedHeaders ? given.headers : undefined;
-  return new DescribedMessage(describeMessage(headers?.description, given));
+  const headers = isHeaders(given.headers) ? given.headers.description : undefined;
+  return new DescribedMessage(describeMessage(headers, given));
 }
+
+/** By name, so that a service which loads the library twice, as ESM and as CommonJS, may mix them. */
+const HEADERS: unique symbol = Symbol.for("intray.headers");
 
 class DescribedHeaders extends TableWriter {
   declare readonly $headers: never;
+  readonly [HEADERS] = true;
+}
+
+function isHeaders(value: unknown): value is { readonly description: TableDescription } {
+  return isObject(value) && HEADERS in value;
 }
 
 class DescribedMessage {

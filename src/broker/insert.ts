@@ -87,7 +87,8 @@ function insertSteps(
           values[`r${r}c${c}`] = parameter(column, row[column.property]);
         }
       }
-      steps.push(bind(statement, values));
+      // A name on the server for every number of rows would only fill its memory.
+      steps.push({ ...bind(statement, values), prepare: part.length === 1 });
     }
   }
   return steps;

@@ -2,12 +2,13 @@ import { pause } from "../clock.ts";
 import { withConnection } from "../driver/checkout.ts";
 import { Backoff } from "../engine/backoff.ts";
 import { timeLimit } from "../time-limit.ts";
-import { runActions } from "./actions.ts";
+import { type Action, runActions } from "./actions.ts";
 import type { LeaseContext } from "./lease-context.ts";
 import type { LeaseDelivery, LeasedRow } from "./lease-delivery.ts";
 import { readBack } from "./lease-read-back.ts";
 import type { Verdict } from "./reaction.ts";
-import type { Settlement, SettlementEvent } from "./table-events.ts";
+import { isUnanswered } from "./refusal.ts";
+import type { Settlement, SettlementEvent, SettlementGroup } from "./table-events.ts";
 
 /**
  * Settles leased rows outside of handlers' transactions. What becomes ready while a statement is under
@@ -43,15 +44,17 @@ export class LeaseSettler {
     const { errors } = dialect;
     const until = clock.monotonic() + leaseMs;
     const backoff = new Backoff(20, 1000);
+    const event = this.#context.events.eventOf(verdict);
     let text: TextChoice = 0;
     let isAlone = false;
     let isInDoubt = false;
     for (;;) {
       row.state = "settling";
       const sentToken = row.token;
-      const answer = isAlone
-        ? await this.#send([{ row, verdict }], text)
-        : await this.#sendTogether({ row, verdict });
+      const answer =
+        isAlone || this.#context.events.isCustom(event)
+          ? await this.#send([{ row, verdict }], text)
+          : await this.#sendTogether({ row, verdict });
       if ("settled" in answer) {
         if (answer.settled.has(row.id)) return over(row, "settled");
         // It may have met its own extension: then the other token is the one that holds.
@@ -60,7 +63,7 @@ export class LeaseSettler {
         return over(row, isInDoubt ? await this.#whatWas(delivery, row) : "lost");
       }
       const { error } = answer;
-      if (answer.inCompany && !errors.isSessionLost(error)) {
+      if (answer.inCompany && !isUnanswered(errors, error)) {
         // Another's doing, perhaps: by itself it shows.
         isAlone = true;
         continue;
@@ -71,7 +74,7 @@ export class LeaseSettler {
         isAlone = true;
         continue;
       }
-      isInDoubt ||= errors.isSessionLost(error);
+      isInDoubt ||= isUnanswered(errors, error);
       const isOver = delivery.lost !== undefined || this.#context.ended.aborted;
       if (isOver || clock.monotonic() >= until) throw error;
       await pause(clock, backoff.next(), this.#context.ended);
@@ -110,6 +113,19 @@ export class LeaseSettler {
     lane.isSending = false;
   }
 
+  /** An event of the service's own runs where the lease was confirmed, and with it stands or falls. */
+  #confirmed(
+    { event, settlements }: SettlementGroup<LeasedRow>,
+    settling: readonly Action[],
+  ): readonly Action[] {
+    const { events, settings, statements } = this.#context;
+    const { dialect } = settings;
+    if (!events.isCustom(event)) return settling;
+    const rows = settlements.map(({ row }) => row);
+    const confirming = events.bound(statements.lockOrFail, events.fence(rows));
+    return [dialect.begin(dialect.safeLevel), confirming, ...settling, { kind: "commit" }];
+  }
+
   async #send(
     settlements: readonly Settlement<LeasedRow>[],
     text: TextChoice = 0,
@@ -118,12 +134,15 @@ export class LeaseSettler {
     const { clock, leaseMs, source } = settings;
     const limit = timeLimit(clock, leaseMs, "the settlement was not answered in time");
     try {
-      const actions = events.grouped(settlements).flatMap((group) => events.settle(group, text));
+      const actions = events
+        .grouped(settlements)
+        .flatMap((group) => this.#confirmed(group, events.settle(group, text)));
       const results = await withConnection(source, limit.signal, (connection) =>
-        runActions<{ id: string }>(connection, actions),
+        runActions<{ id?: string }>(connection, actions),
       );
       return { settled: new Set(results.flatMap(({ rows }) => rows.map(({ id }) => id))) };
     } catch (error) {
+      if (settings.dialect.errors.isClaimLost(error)) return { settled: new Set() };
       return { error, inCompany: settlements.length > 1 };
     } finally {
       limit.cancel();
@@ -141,7 +160,7 @@ interface Lane {
 }
 
 type Answer =
-  | { readonly settled: ReadonlySet<string> }
+  | { readonly settled: ReadonlySet<string | undefined> }
   | { readonly error: unknown; readonly inCompany: boolean };
 
 /** A bound on a statement's size; far above what one subscription has in hand. */

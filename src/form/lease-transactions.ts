@@ -89,8 +89,14 @@ export class LeaseTransactions {
     const others = settlements.filter(({ verdict }) => verdict.kind !== "ack");
     // Rows that the transaction has locked from its start are ours, even when their lease has run out.
     const ack = this.#locksFirst ? statements.ack : statements.ackOrFail;
+    const rows = events.fence(acked.map(({ row }) => row));
     return [
-      events.bound(ack, events.fence(acked.map(({ row }) => row))),
+      ...(events.isCustom("ack")
+        ? [
+            events.bound(statements.lockOrFail, rows),
+            ...events.grouped(acked).flatMap((group) => events.settle(group)),
+          ]
+        : [events.bound(ack, rows)]),
       ...events.grouped(others).flatMap((group) => events.settle(group)),
     ];
   }

@@ -1,5 +1,5 @@
 import type { DialectErrors } from "../dialect/errors.ts";
-import { TimeoutError, TransactionError } from "../errors.ts";
+import { SettlementError, TimeoutError, TransactionError } from "../errors.ts";
 
 /** What the error of a completion or of its COMMIT says of the transaction. */
 export interface Refusal {
@@ -15,6 +15,9 @@ export interface Refusal {
 
 /** `firstFailure`: the handler's first query that failed, if one did. */
 export function whatRefused(errors: DialectErrors, error: unknown, firstFailure: unknown): Refusal {
+  if (error instanceof SettlementError) {
+    return { kind: errors.isTransient(error.cause) ? "redelivery" : "failed", error };
+  }
   if (errors.isClaimLost(error)) return { kind: "lost", error };
   if (error instanceof TransactionError) return { kind: "failed", error };
   if (error instanceof TimeoutError || errors.isSessionLost(error))
@@ -26,4 +29,13 @@ export function whatRefused(errors: DialectErrors, error: unknown, firstFailure:
     { cause: firstFailure },
   );
   return { kind: "failed", error: explained };
+}
+
+/**
+ * Whether nobody knows what became of what was sent. An event of the service's own that failed (a
+ * {@link SettlementError}) stands before the COMMIT, which was not sent then.
+ */
+export function isUnanswered(errors: DialectErrors, error: unknown): boolean {
+  if (error instanceof SettlementError) return false;
+  return error instanceof TimeoutError || errors.isSessionLost(error);
 }

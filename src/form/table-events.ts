@@ -3,6 +3,7 @@ import type { ClaimedRow } from "../dialect/dialect.ts";
 import type { Statement } from "../dialect/statement.ts";
 import type { QueryResult } from "../driver/connection.ts";
 import type { Action } from "./actions.ts";
+import { customEvent, customSettlements } from "./custom-events.ts";
 import type { FormSettings } from "./form-settings.ts";
 import type { Verdict } from "./reaction.ts";
 import { storableTexts } from "./trying-again.ts";
@@ -72,6 +73,11 @@ export class TableEvents {
     return result?.rows ?? [];
   }
 
+  /** Whether the service has written the event itself: then it settles row by row, on one connection. */
+  isCustom(event: SettlementEvent): boolean {
+    return customEvent(this.#settings, event) !== undefined;
+  }
+
   /** The settlements by their events, in the order in which locks are taken everywhere. */
   grouped<R extends EventRow>(settlements: readonly Settlement<R>[]): SettlementGroup<R>[] {
     const groups = new Map<SettlementEvent, Settlement<R>[]>();
@@ -87,13 +93,16 @@ export class TableEvents {
   eventOf({ kind }: Verdict): SettlementEvent {
     if (kind === "ack") return "ack";
     if (kind === "drop") return "discard";
-    return kind !== "retry" && this.#statements[kind] === undefined ? "retry" : kind;
+    const isThere = this.#statements[kind] !== undefined || this.isCustom(kind);
+    return isThere ? kind : "retry";
   }
 
   /** Makes a group's verdicts true; nothing where that takes no statement. Each answers `id` a row. */
   settle(group: SettlementGroup, textChoice: 0 | 1 | 2 = 0): Action[] {
     const { dialect, deadLetterGroup } = this.#settings;
     const { event, settlements } = group;
+    const custom = customEvent(this.#settings, event);
+    if (custom !== undefined) return customSettlements(this.#settings, custom, group);
     const statement = this.#statements[event === "discard" ? "ack" : event];
     if (statement === undefined) return [];
     const rows = settlements.map(({ row }) => row);

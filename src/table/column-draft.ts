@@ -1,4 +1,4 @@
-import { checkKnownKeys, checkWord, shown } from "../options.ts";
+import { checkKnownKeys, checkWord, isObject, shown } from "../options.ts";
 import { playable } from "./column.ts";
 import type { ColumnCodec, ColumnType, Fifo, Role } from "./description.ts";
 import { roleTypes, sentence } from "./sentences.ts";
@@ -20,19 +20,20 @@ export interface Draft {
 export class ColumnDraft {
   /** Fits whatever the types say of a column. */
   declare readonly $column: never;
-  readonly #draft: Draft;
+  /** Found by its name: a service may load the library twice, as ESM and as CommonJS, and mix them. */
+  readonly $draft: Draft;
 
   constructor(draft: Draft) {
-    this.#draft = draft;
+    this.$draft = draft;
   }
 
   /** What was gathered; undefined where the value is no column. */
   static read(column: unknown): Draft | undefined {
-    return column instanceof ColumnDraft ? column.#draft : undefined;
+    return isDrafted(column) ? column.$draft : undefined;
   }
 
   nullable(): ColumnDraft {
-    const fault = this.#draft.role === "id" ? sentence("idNull") : undefined;
+    const fault = this.$draft.role === "id" ? sentence("idNull") : undefined;
     return this.#with({ nullable: true }, fault);
   }
 
@@ -45,7 +46,7 @@ export class ColumnDraft {
   }
 
   id(options?: unknown): ColumnDraft {
-    const fault = this.#draft.nullable ? sentence("idNull") : undefined;
+    const fault = this.$draft.nullable ? sentence("idNull") : undefined;
     return this.#playing("id", options).#with({}, fault);
   }
 
@@ -97,7 +98,7 @@ export class ColumnDraft {
   }
 
   #generated(generated: "byDefault" | "always"): ColumnDraft {
-    const fault = this.#draft.generated === "never" ? undefined : sentence("generatedTwice");
+    const fault = this.$draft.generated === "never" ? undefined : sentence("generatedTwice");
     return this.#with({ generated }, fault);
   }
 
@@ -108,7 +109,7 @@ export class ColumnDraft {
   }
 
   #as(role: Role): ColumnDraft {
-    const { type, role: played } = this.#draft;
+    const { type, role: played } = this.$draft;
     if (played !== undefined) return this.#with({}, sentence("twoRoles", { role: played }));
     const types: readonly ColumnType[] = playable[role];
     const fault = types.includes(type)
@@ -118,9 +119,13 @@ export class ColumnDraft {
   }
 
   #with(change: Partial<Draft>, fault?: string): ColumnDraft {
-    const faults = fault === undefined ? this.#draft.faults : [...this.#draft.faults, fault];
-    return new ColumnDraft({ ...this.#draft, ...change, faults });
+    const faults = fault === undefined ? this.$draft.faults : [...this.$draft.faults, fault];
+    return new ColumnDraft({ ...this.$draft, ...change, faults });
   }
+}
+
+function isDrafted(value: unknown): value is { readonly $draft: Draft } {
+  return isObject(value) && "$draft" in value;
 }
 
 /** The value, or the words of what it threw. */

@@ -15,14 +15,15 @@ export function parseLockKey(text: string, columns: readonly ColumnDescription[]
   const faults = new Set<string>();
   if (text === "") faults.add(sentence("lockNothing"));
   let open = false;
-  for (const token of text.split(/([{}])/)) {
+  const tokens = text.split(/([{}])/);
+  for (const [index, token] of tokens.entries()) {
     if (token === "{" || token === "}") {
       if (open === (token === "{")) faults.add(sentence("lockBrace"));
       open = token === "{";
     } else if (!open) {
       if (token !== "") parts.push({ text: token });
     } else if (token === "") {
-      faults.add(sentence("lockEmpty"));
+      if (tokens[index + 1] === "}") faults.add(sentence("lockEmpty"));
     } else {
       const column = columns.find(({ property }) => property === token);
       if (column === undefined) faults.add(sentence("lockUnknown", { property: token }));

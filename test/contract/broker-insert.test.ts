@@ -104,18 +104,23 @@ describe("71: writing rows", () => {
 
     test("more rows than one statement has parameters for are written all or none", async () => {
       const db = await openTables(open, [LeaseJobs]);
-      const rows = Array.from({ length: 23_000 }, (_, n) => ({
+      const rows = Array.from({ length: 8400 }, (_, n) => ({
         grp: "a",
-        payload: n,
+        attempt: 1,
+        prio: n,
+        lane: "l",
+        headers: {},
+        reason: null,
         note: `note ${n}`,
+        payload: n,
       }));
-      const wrong = [...rows.slice(0, -1), { grp: null as never, payload: 1, note: "no group" }];
+      const wrong = [...rows.slice(0, -1), { ...rows[0], grp: null as never, payload: 1 }];
       await rejection(LeaseJobs.insert(db.source, wrong));
       expect((await db.query("SELECT 1 FROM lease_jobs LIMIT 1")).rows).toEqual([]);
       const ids = await LeaseJobs.insert(db.source, rows);
-      expect([ids.length, ids[0], ids.at(-1)].map(Number)[0]).toBe(23_000);
+      expect(new Set(ids).size).toBe(8400);
       const sum = await db.query<{ n: number }>("SELECT count(DISTINCT payload)::int AS n FROM lease_jobs");
-      expect(sum.rows).toEqual([{ n: 23_000 }]);
+      expect(sum.rows).toEqual([{ n: 8400 }]);
     });
 
     test("headers, delay, priority and key go with a message", async () => {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { ModuleKind, ScriptTarget, transpileModule } from "typescript";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { inboxDdlText } from "../../src/dialect/postgres/inbox-ddl.ts";
-import { createDatabase, isMissing } from "../support/databases.ts";
+import { createDatabase, isMissing, type TestDatabase } from "../support/databases.ts";
 import { example } from "../support/markdown.ts";
 import { makeProject, type Project, repository, tarball } from "../support/package.ts";
 import { until } from "../support/until.ts";
@@ -12,18 +12,27 @@ import { installRuntimes, isInstalled, type Runtime, runtimes } from "./runtimes
 
 let bare: Project;
 let withPg: Project;
+/** What the README says to create for its example. */
+let tablesSql: string;
 
 beforeAll(async () => {
   const packed = await tarball();
   await installRuntimes();
   bare = await makeProject([packed]);
-  withPg = await makeProject([packed, `pg@${await versionOf("pg")}`]);
+  const peers = await Promise.all(
+    ["pg", "zod"].map(async (name) => `${name}@${await versionOf(name)}`),
+  );
+  withPg = await makeProject([packed, ...peers]);
   for (const file of ["smoke.mjs", "smoke.cjs"]) {
     await copyFile(join(repository, "test", "runtimes", file), join(bare.folder, file));
   }
-  const code = example(await readFile(join(repository, "README.md"), "utf8"), "queuebox");
-  await writeFile(join(withPg.folder, "example.ts"), code);
-  await writeFile(join(withPg.folder, "example.mjs"), withoutTypes(code));
+  const readme = await readFile(join(repository, "README.md"), "utf8");
+  for (const name of ["queuebox", "tables"]) {
+    const code = example(readme, name);
+    await writeFile(join(withPg.folder, `${name}.ts`), code);
+    await writeFile(join(withPg.folder, `${name}.mjs`), withoutTypes(code));
+  }
+  tablesSql = example(readme, "tables", "sql");
 }, 300_000);
 
 afterAll(async () => {
@@ -48,33 +57,57 @@ describe.each(runtimes.map((each) => [each.name, each] as const))("%s", (_name, 
     "the QueueBox example of the README runs as it is",
     async (context) => {
       if (!isInstalled(runtime)) context.skip(`${runtime.name} is not made for this platform`);
-      await runExample(runtime);
+      await runExample(runtime, "queuebox", {
+        async prepare(database) {
+          await database.query(inboxDdlText());
+          await database.query("CREATE TABLE orders (id text PRIMARY KEY, total numeric)");
+          await database.query(
+            `INSERT INTO inbox (source, idempotency_key, payload, consumption)
+             VALUES ($1, $2, $3, 'pull')`,
+            ["orders", "key-1", JSON.stringify({ id: "order-1", total: 42 })],
+          );
+        },
+        done: "SELECT 1 FROM inbox WHERE state = 'processed'",
+        effect: "SELECT id, total::int FROM orders",
+        expected: [{ id: "order-1", total: 42 }],
+      });
+    },
+  );
+
+  test.skipIf(isMissing("postgres"))(
+    "the example of a table of one's own runs as it is, on the tables that the README creates",
+    async (context) => {
+      if (!isInstalled(runtime)) context.skip(`${runtime.name} is not made for this platform`);
+      await runExample(runtime, "tables", {
+        prepare: async (database) => void (await database.query(tablesSql)),
+        done: "SELECT 1 FROM sent",
+        effect:
+          "SELECT recipient, attempt, (SELECT count(*)::int FROM email_jobs) AS jobs FROM sent",
+        expected: [{ recipient: "ada@example.com", attempt: 1, jobs: 0 }],
+      });
     },
   );
 });
 
-async function runExample(runtime: Runtime): Promise<void> {
+interface Run {
+  prepare(database: TestDatabase): Promise<void>;
+  /** Answers a row when the program has done its work. */
+  readonly done: string;
+  readonly effect: string;
+  readonly expected: readonly unknown[];
+}
+
+async function runExample(runtime: Runtime, name: string, run: Run): Promise<void> {
   const database = await createDatabase();
-  const file = runtime.typescript ? "example.ts" : "example.mjs";
-  await database.query(inboxDdlText());
-  await database.query("CREATE TABLE orders (id text PRIMARY KEY, total numeric)");
-  await database.query(
-    `INSERT INTO inbox (source, idempotency_key, payload, consumption)
-     VALUES ($1, $2, $3, 'pull')`,
-    ["orders", "key-1", JSON.stringify({ id: "order-1", total: 42 })],
-  );
+  await run.prepare(database);
+  const file = `${name}.${runtime.typescript ? "ts" : "mjs"}`;
   const program = new Program(runtime, file, withPg.folder, connectionSettings(database.url));
   try {
     await until(
-      async () => {
-        if (!program.running) return true;
-        const { rows } = await database.query("SELECT 1 FROM inbox WHERE state = 'processed'");
-        return rows.length === 1;
-      },
-      { deadline: 20_000, what: "the message is processed" },
+      async () => !program.running || (await database.query(run.done)).rows.length === 1,
+      { deadline: 20_000, what: "the message is worked" },
     );
-    const { rows } = await database.query("SELECT id, total::int FROM orders");
-    expect(rows).toEqual([{ id: "order-1", total: 42 }]);
+    expect((await database.query(run.effect)).rows).toEqual(run.expected);
     expect(await program.stop(), "it stops when it is asked to").toBe(true);
   } catch (error) {
     throw new Error(`the example failed; it said:\n${program.output}`, { cause: error });

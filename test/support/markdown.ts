@@ -27,15 +27,16 @@ export function codeBlocks(markdown: string): CodeBlock[] {
 }
 
 /**
- * The first `ts` block after a comment `<!-- example: name -->`: the example that a test runs as it is.
+ * The first block of the language after a comment `<!-- example: name -->`: an example that a test runs
+ * as it is.
  *
  * @throws Error where there is none.
  */
-export function example(markdown: string, name: string): string {
+export function example(markdown: string, name: string, wanted = "ts"): string {
   const marker = `<!-- example: ${name} -->`;
   const at = markdown.indexOf(marker);
   if (at === -1) throw new Error(`there is no ${marker}`);
-  const block = codeBlocks(markdown.slice(at)).find(({ language }) => language === "ts");
-  if (block === undefined) throw new Error(`there is no ts block after ${marker}`);
+  const block = codeBlocks(markdown.slice(at)).find(({ language }) => language === wanted);
+  if (block === undefined) throw new Error(`there is no ${wanted} block after ${marker}`);
   return block.code;
 }

@@ -24,31 +24,41 @@ export async function pairedRounds(
   rows: number,
   rounds: number,
 ): Promise<PairedResult> {
-  const ratios: number[] = [];
-  const rates = new Map<string, number[]>([
-    [first.name, []],
-    [second.name, []],
-  ]);
+  const rates = await interleavedRounds([first, second], rows, rounds);
+  return compare(rates, first.name, second.name);
+}
+
+/** The rates of each contender, by its name: one a round, all contenders in each round. */
+export type Rates = ReadonlyMap<string, readonly number[]>;
+
+/** Runs A B C B C A C A B...: who goes first changes, so that nobody always meets the colder server. */
+export async function interleavedRounds(
+  contenders: readonly Contender[],
+  rows: number,
+  rounds: number,
+): Promise<Rates> {
+  const rates = new Map<string, number[]>(contenders.map(({ name }) => [name, []]));
   for (let round = 0; round < rounds; round += 1) {
-    // Who goes first alternates, so that neither always meets the colder server.
-    const order = round % 2 === 0 ? [first, second] : [second, first];
-    const measured = new Map<Contender, number>();
-    for (const contender of order) {
-      const rate = await rateOf(contender, rows);
-      measured.set(contender, rate);
-      rates.get(contender.name)?.push(rate);
+    const first = round % contenders.length;
+    for (const contender of [...contenders.slice(first), ...contenders.slice(0, first)]) {
+      rates.get(contender.name)?.push(await rateOf(contender, rows));
     }
-    ratios.push((measured.get(first) ?? 0) / (measured.get(second) ?? 1));
   }
-  ratios.sort((a, b) => a - b);
+  return rates;
+}
+
+/** The first contender's rates over the second's, round by round. */
+export function compare(rates: Rates, first: string, second: string): PairedResult {
+  const [ofFirst = [], ofSecond = []] = [rates.get(first), rates.get(second)];
+  const ratios = ofFirst.map((rate, round) => rate / (ofSecond[round] ?? 1)).sort((a, b) => a - b);
   const low = ratios[0] ?? 0;
   const high = ratios.at(-1) ?? 0;
   return {
-    rounds,
+    rounds: ratios.length,
     ratio: median(ratios),
     low,
     high,
-    rates: Object.fromEntries([...rates].map(([name, all]) => [name, median(all)])),
+    rates: { [first]: median(ofFirst), [second]: median(ofSecond) },
     isDifferent: low > 1 || high < 1,
   };
 }

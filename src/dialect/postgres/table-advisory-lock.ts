@@ -23,8 +23,9 @@ import {
   stillOfGroup,
   withParts,
 } from "./table-claim.ts";
-import { counted, heldRows, settlements, uncounted, update } from "./table-held.ts";
+import { counted, heldRows, uncounted, update } from "./table-held.ts";
 import { all, TableSql } from "./table-names.ts";
+import { settlements } from "./table-settle.ts";
 
 export function advisoryLockStatements(
   table: TableDescription,
@@ -128,7 +129,7 @@ function taken(sql: TableSql, settings: ClaimSettings): string {
   }
   return `claimed AS (
   UPDATE ${sql.name} AS i
-  SET ${sets.join(", ")}
+  SET ${sets.map(({ column, value }) => `${column} = ${value}`).join(", ")}
   FROM locked
   WHERE i.${sql.id} = locked.id
   RETURNING ${columns}

@@ -22,15 +22,17 @@ function toGroup(sql: TableSql, { reason }: DeadLetterSettings): string {
   const due = sql.column("retryAfter");
   const done = sql.column("processedAt");
   const held = heldRows(sql, { lists: reason === undefined ? [] : [reasons] });
-  const sets = [
-    ...(group === undefined ? [] : [`${group} = ${sql.param("group")}::text`]),
-    ...(attempt === undefined ? [] : [`${attempt} = ${attemptFrom}`]),
-    ...(due === undefined ? [] : [`${due} = ${roles.retryAfter?.nullable ? "NULL" : sql.clock}`]),
-    ...(done === undefined ? [] : [`${done} = NULL`]),
-    ...(reason === undefined ? [] : [`${quoted(reason.name)} = locked.reason`]),
+  const changes = [
+    ...(group === undefined ? [] : [{ column: group, value: `${sql.param("group")}::text` }]),
+    ...(attempt === undefined ? [] : [{ column: attempt, value: String(attemptFrom) }]),
+    ...(due === undefined
+      ? []
+      : [{ column: due, value: roles.retryAfter?.nullable === true ? "NULL" : sql.clock }]),
+    ...(done === undefined ? [] : [{ column: done, value: "NULL" }]),
+    ...(reason === undefined ? [] : [{ column: quoted(reason.name), value: "locked.reason" }]),
     ...unleased(sql),
   ];
-  return `${held}\n${update(sql, sets)}`;
+  return `${held}\n${update(sql, changes)}`;
 }
 
 /** What a row is where it arrives is the destination's to say, not what it was here. */
@@ -52,10 +54,11 @@ function toTable(
     lists: reason === undefined ? [] : [reasons],
     lock: "UPDATE",
   });
-  const cells: { to: ColumnDescription; value: string }[] = copied
-    .filter(([, to]) => !ANEW.has(to.role) && to !== reason)
-    .map(([, to], index) => ({ to, value: `gone.v${index}` }));
   const taken = copied.filter(([, to]) => !ANEW.has(to.role) && to !== reason);
+  const cells: { to: ColumnDescription; value: string }[] = taken.map(([, to], index) => ({
+    to,
+    value: `gone.v${index}`,
+  }));
   if (group !== undefined) cells.push({ to: group, value: `${sql.param("group")}::text` });
   if (attempt !== undefined) cells.push({ to: attempt, value: String(table.attemptFrom) });
   if (retryAfter !== undefined && !retryAfter.nullable && retryAfter.generated === "never") {

@@ -1,18 +1,10 @@
 /** What a leased row goes through while it is ours: extended, given back, locked, acknowledged, asked for. */
 import type { LeaseSettings } from "../dialect.ts";
 import type { Statement } from "../statement.ts";
-import {
-  ack,
-  failUnlessAll,
-  given,
-  heldRows,
-  ours,
-  uncounted,
-  unleased,
-  update,
-} from "./table-held.ts";
-import { leaseEnd } from "./table-lease.ts";
+import { given, heldRows, ours, uncounted, unleased, update } from "./table-held.ts";
+import { leaseEnd } from "./table-lease-end.ts";
 import { all, type TableSql } from "./table-names.ts";
+import { ack, failUnlessAll } from "./table-settle.ts";
 
 /** Waits for no lock: a row that its own settlement has locked is `locked`, and neither lost nor extended. */
 export function extend(sql: TableSql, settings: LeaseSettings): Statement {
@@ -48,8 +40,9 @@ ${update(sql, [...unleased(sql), ...uncounted(sql)])}`);
 }
 
 export function ackOrFail(sql: TableSql): Statement {
-  const acknowledged = ack(sql).replace(/\n(UPDATE|DELETE) /, ", done AS (\n$1 ");
-  return sql.statement(`${acknowledged}
+  const [held, change] = ack(sql);
+  return sql.statement(`${held}, done AS (
+${change}
 )
 ${failUnlessAll("rows acknowledged", "done")}`);
 }

@@ -11,7 +11,6 @@
 import type { TableDescription } from "../../table/description.ts";
 import type { LeaseSettings, LeaseStatements } from "../dialect.ts";
 import type { Statement } from "../statement.ts";
-import { milliseconds } from "./sql.ts";
 import {
   answered,
   claimableRows,
@@ -21,9 +20,11 @@ import {
   withParts,
 } from "./table-claim.ts";
 import { groupHeads } from "./table-fifo.ts";
-import { counted, settlements, unleased } from "./table-held.ts";
+import { type Change, counted, unleased } from "./table-held.ts";
+import { leaseEnd } from "./table-lease-end.ts";
 import { ackOrFail, extend, lockOrFail, lookAgain, readBack, release } from "./table-lease-hold.ts";
 import { all, TableSql } from "./table-names.ts";
+import { settlements } from "./table-settle.ts";
 
 /** @throws TypeError for a table without a lease column. */
 export function leaseStatements(table: TableDescription, settings: LeaseSettings): LeaseStatements {
@@ -59,15 +60,21 @@ function claim(sql: TableSql, settings: LeaseSettings): Statement {
   ) AS row`,
   )}
 )`;
+  const changes = [leased(sql, settings), ...counted(sql)];
   const claimed = `claimed AS (
   UPDATE ${sql.name} AS i
-  SET ${[`${sql.column("lockedUntil")} = ${leaseEnd(sql, settings)}`, ...counted(sql)].join(", ")}
+  SET ${changes.map(({ column, value }) => `${column} = ${value}`).join(", ")}
   FROM locked
   WHERE i.${sql.id} = locked.id
   RETURNING ${claimedColumns(sql, settings)}
 )`;
   return sql.statement(`${withParts([...rows.with, locked, claimed])}
 ${answered(sql, settings)}`);
+}
+
+/** The row is held until the lease's new end. */
+function leased(sql: TableSql, settings: LeaseSettings): Change {
+  return { column: sql.column("lockedUntil") ?? "", value: leaseEnd(sql, settings) };
 }
 
 function lockedRow(sql: TableSql, settings: LeaseSettings, id: string): string {
@@ -123,15 +130,12 @@ function fifoClaim(sql: TableSql, settings: LeaseSettings): Statement {
   WHERE head.ready AND NOT busy.live AND stale.leased = busy.leased`,
   )}
 )`;
-  const changes = [
-    `${sql.column("lockedUntil")} = CASE WHEN change.takes THEN ${leaseEnd(sql, settings)} ELSE ${
-      unleased(sql)[0]?.split(" = ")[1]
-    } END`,
-    ...counted(sql).map((set) => {
-      const [column = "", value = ""] = set.split(/ = (.*)/s);
-      return `${column} = CASE WHEN change.takes THEN ${value} ELSE i.${column} END`;
-    }),
-  ];
+  const taken = [leased(sql, settings), ...counted(sql)];
+  const [cleared] = unleased(sql);
+  const changes = taken.map(({ column, value }) => {
+    const otherwise = column === cleared?.column ? cleared.value : `i.${column}`;
+    return `${column} = CASE WHEN change.takes THEN ${value} ELSE ${otherwise} END`;
+  });
   const changed = `changed AS (
   UPDATE ${sql.name} AS i
   SET ${changes.join(",\n      ")}
@@ -154,22 +158,3 @@ ${answered(sql, settings)}`);
  * compile so dear a statement (37 ms).
  */
 const othersSeen = 20;
-
-/**
- * The lease's new end. The column rounds what it cannot hold to the nearest, so half a unit (less a
- * microsecond) is added: rounded up, a lease is never shorter than it was asked for.
- *
- * Without an attempt, the end alone tells two claims of a row apart. The database's clock never gives the
- * same twice; a clock that a service sets may stand still, and so its ends get some microseconds at random.
- */
-export function leaseEnd(
-  sql: TableSql,
-  { leasePrecision = 6 }: Pick<LeaseSettings, "leasePrecision">,
-  now: string = sql.now,
-): string {
-  const end = `${now} + ${milliseconds(sql.param("leaseMs"))}`;
-  const unit = 10 ** (6 - leasePrecision);
-  if (unit > 1) return `${end} + interval '${unit / 2 - 1} microseconds'`;
-  const isAlone = sql.table.roles.attempt === undefined && sql.table.clock !== "database";
-  return isAlone ? `${end} + floor(random() * 1000) * interval '1 microsecond'` : end;
-}

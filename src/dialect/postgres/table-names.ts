@@ -2,7 +2,7 @@
  * A described table as SQL: its quoted names, its conditions, and the parameters of one statement. Every
  * statement is built with one of its own, as the parameters are numbered in the order of their use.
  */
-import type { ColumnDescription, Role, TableDescription } from "../../table/description.ts";
+import type { Role, TableDescription } from "../../table/description.ts";
 import { tableLabel } from "../../table/description.ts";
 import type { Statement } from "../statement.ts";
 import { instant, isoTime, literal, quoted } from "./sql.ts";
@@ -24,7 +24,8 @@ export class TableSql {
   readonly id: string;
   /** What a list of ids is cast to. */
   readonly idType: string;
-  readonly #params: string[] = [];
+  /** Their places by name: an insert of many rows has tens of thousands. */
+  readonly #params = new Map<string, number>();
 
   /** @throws TypeError for a description without an id. */
   constructor(table: TableDescription) {
@@ -38,12 +39,13 @@ export class TableSql {
 
   /** The placeholder of a parameter, which takes its place at the first use. */
   param(name: string): string {
-    const at = this.#params.indexOf(name);
-    return `$${at < 0 ? this.#params.push(name) : at + 1}`;
+    const place = this.#params.get(name) ?? this.#params.size + 1;
+    this.#params.set(name, place);
+    return `$${place}`;
   }
 
   statement(text: string): Statement {
-    return { text, params: [...this.#params] };
+    return { text, params: [...this.#params.keys()] };
   }
 
   /** The column of a role, of the row called `alias`. */
@@ -133,6 +135,3 @@ export function all(...conditions: readonly (readonly string[] | string)[]): str
   const list = conditions.flat();
   return list.length === 0 ? "true" : list.join(" AND ");
 }
-
-/** A list of columns that a claim answers as `c0`, `c1`... */
-export type Columns = readonly ColumnDescription[];

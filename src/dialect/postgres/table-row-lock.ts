@@ -20,8 +20,8 @@ import {
   withParts,
 } from "./table-claim.ts";
 import { groupHeads } from "./table-fifo.ts";
-import { settlements } from "./table-held.ts";
 import { all, TableSql } from "./table-names.ts";
+import { settlements } from "./table-settle.ts";
 
 export function rowLockStatements(
   table: TableDescription,

@@ -1,0 +1,71 @@
+import type { Connection } from "../driver/connection.ts";
+import { SettlementError } from "../errors.ts";
+import { type CustomEventName, type TableDescription, tableLabel } from "../table/description.ts";
+import type { Action } from "./actions.ts";
+import type { FormSettings } from "./form-settings.ts";
+import type { SettlementGroup } from "./table-events.ts";
+
+/** An event of the service's own, for the database at hand. */
+export type CustomEvent = (...args: unknown[]) => Promise<unknown>;
+
+/** The function that replaces the dialect's statement for an event, if the service has written one. */
+export function customEvent(
+  { dialect, table }: Pick<FormSettings, "dialect" | "table">,
+  event: CustomEventName,
+): CustomEvent | undefined {
+  const given = table.custom?.[event];
+  const own = typeof given === "object" ? given[dialect.name] : given;
+  // Its arguments are what the event's type says: the table's own check is the compiler's.
+  return own as CustomEvent | undefined;
+}
+
+/**
+ * A group's settlements by the service's own event: one call a row. What a call throws fails the
+ * settlement, under the event's name.
+ */
+export function customSettlements(
+  settings: FormSettings,
+  custom: CustomEvent,
+  { event, settlements }: SettlementGroup,
+): Action[] {
+  const { dialect, table } = settings;
+  const { id: column } = table.roles;
+  return settlements.map(({ row, verdict }): Action => {
+    const id = column === undefined ? row.id : dialect.types[column.type].decode(row.id);
+    const more =
+      verdict.kind === "retryAfter"
+        ? [verdict.delayMs]
+        : verdict.kind === "deadLetter"
+          ? [destinationOf(settings)]
+          : [];
+    return {
+      kind: "call",
+      async run(connection) {
+        try {
+          await custom(onlyQueries(connection), id, ...more);
+        } catch (cause) {
+          throw new SettlementError(
+            `the event "${event}" of ${tableLabel(table)} failed for row ${row.id}`,
+            { cause },
+          );
+        }
+        return { rows: [{ id: row.id }], rowCount: 1 };
+      },
+    };
+  });
+}
+
+function destinationOf({ claim, deadLetterGroup, dialect, table }: FormSettings): {
+  readonly table: string;
+  readonly group: string | undefined;
+} {
+  const quoted = (name: string) => dialect.quoted(name);
+  const { name, schema }: TableDescription = claim.deadLetter?.table ?? table;
+  const parts = schema === undefined ? [name] : [schema, name];
+  return { table: parts.map(quoted).join("."), group: deadLetterGroup ?? undefined };
+}
+
+/** The transaction around the event is the library's. */
+function onlyQueries(connection: Connection): Pick<Connection, "query"> {
+  return { query: (text, params) => connection.query(text, params) };
+}
