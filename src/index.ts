@@ -82,7 +82,13 @@ export type { SchemaIssue, SchemaResult, StandardSchema } from "./standard-schem
 export type { Casing } from "./table/casing.ts";
 export type { AnyColumn, Column, Columns, CustomCodec } from "./table/column.ts";
 export { type ColumnTypes, c } from "./table/columns.ts";
-export type { EventConnection, TableEvents } from "./table/custom-events.ts";
+export type {
+  ClaimRequest,
+  EventConnection,
+  EventDestination,
+  RawId,
+  TableEvents,
+} from "./table/custom-events.ts";
 export type {
   ColumnDescription,
   ColumnType,
@@ -92,7 +98,7 @@ export type {
   TableDescription,
   TransactionMode,
 } from "./table/description.ts";
-export type { TableData } from "./table/plain-data.ts";
+export type { ColumnData, TableData } from "./table/plain-data.ts";
 export type { PayloadCodec, Queue } from "./table/queue.ts";
 export type { TableFacts } from "./table/table-facts.ts";
-export type { TableOptions } from "./table/table-options.ts";
+export type { TableClock, TableOptions } from "./table/table-options.ts";

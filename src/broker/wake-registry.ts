@@ -1,4 +1,4 @@
-import type { TableDescription } from "../table/description.ts";
+import { type TableDescription, tableLabel } from "../table/description.ts";
 
 /** Who is woken by rows of a table that were written in this process. */
 interface Sleeper {
@@ -7,7 +7,11 @@ interface Sleeper {
   wake(): void;
 }
 
-const sleepers = new WeakMap<TableDescription, Set<Sleeper>>();
+/**
+ * By the table's name, since one table may be described more than once. Two databases that have a table of
+ * one name wake each other's subscriptions, which costs a claim and nothing else.
+ */
+const sleepers = new Map<string, Set<Sleeper>>();
 
 /** Wakes `wake` for rows of the table's group until the answer is called. */
 export function sleepOn(
@@ -15,16 +19,20 @@ export function sleepOn(
   group: string | undefined,
   wake: () => void,
 ): () => void {
+  const label = tableLabel(table);
   const sleeper: Sleeper = { group, wake };
-  const all = sleepers.get(table) ?? new Set();
-  sleepers.set(table, all);
+  const all = sleepers.get(label) ?? new Set();
+  sleepers.set(label, all);
   all.add(sleeper);
-  return () => all.delete(sleeper);
+  return () => {
+    all.delete(sleeper);
+    if (all.size === 0 && sleepers.get(label) === all) sleepers.delete(label);
+  };
 }
 
 /** Rows were written. Without a group: to whatever group there is. */
 export function wakeSleepers(table: TableDescription, group: string | undefined): void {
-  for (const sleeper of sleepers.get(table) ?? []) {
+  for (const sleeper of sleepers.get(tableLabel(table)) ?? []) {
     if (group === undefined || sleeper.group === undefined || sleeper.group === group) {
       sleeper.wake();
     }
@@ -32,12 +40,12 @@ export function wakeSleepers(table: TableDescription, group: string | undefined)
 }
 
 /** Tables whose brokers listen for notifications: whoever writes to them here notifies other processes. */
-const notified = new WeakSet<TableDescription>();
+const notified = new Set<string>();
 
 export function notifyAbout(table: TableDescription): void {
-  notified.add(table);
+  notified.add(tableLabel(table));
 }
 
 export function isNotified(table: TableDescription): boolean {
-  return notified.has(table);
+  return notified.has(tableLabel(table));
 }

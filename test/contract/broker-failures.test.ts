@@ -260,7 +260,15 @@ describe("rows that fail", () => {
           throw new Error("no message for you");
         },
       });
-      const thrown = [undefined, null, "text", 7n, Object.freeze(new Error("frozen")), loop, hostile];
+      const thrown = [
+        undefined,
+        null,
+        "text",
+        7n,
+        Object.freeze(new Error("frozen")),
+        loop,
+        hostile,
+      ];
       const left = [...thrown];
       broker.subscribe(queue, { retry: { baseDelayMs: 0 } }, () => {
         if (left.length > 0) throw left.shift();
@@ -276,11 +284,9 @@ describe("rows that fail", () => {
       const queue = LeaseJobs.queue("a");
       const { broker, logger } = testBroker(db.source);
       broker.subscribe(queue, { onFailure: { throw: drop() } }, (() => retry) as never);
-      broker.subscribe(
-        LeaseJobs.queue("b"),
-        { batch: 5, onFailure: { throw: drop() } },
-        () => [retry()],
-      );
+      broker.subscribe(LeaseJobs.queue("b"), { batch: 5, onFailure: { throw: drop() } }, () => [
+        retry(),
+      ]);
       await queue.insert(db.source, "x");
       await LeaseJobs.queue("b").insert(db.source, ["y", "z"]);
       const errors: unknown[] = [];

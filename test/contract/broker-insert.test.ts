@@ -64,14 +64,21 @@ describe("71: writing rows", () => {
           due: fc.option(fc.date({ min: new Date(0), max: new Date(4e12), noInvalidDate: true })),
           prio: fc.option(fc.integer({ min: -9, max: 9 })),
           lane: fc.option(fc.string({ unit: "grapheme-ascii" })),
-          headers: fc.option(fc.dictionary(fc.string({ unit: "grapheme-ascii" }), fc.string({ unit: "grapheme-ascii" }))),
+          headers: fc.option(
+            fc.dictionary(
+              fc.string({ unit: "grapheme-ascii" }),
+              fc.string({ unit: "grapheme-ascii" }),
+            ),
+          ),
           note: fc.option(fc.string({ unit: "grapheme-ascii" })),
           payload: fc.jsonValue().filter((value) => !JSON.stringify(value).includes("\\u0000")),
         },
         { requiredKeys: ["grp", "payload"] },
       );
       const stored = async () => {
-        const found = await db.query("SELECT to_jsonb(j) - 'id' AS row FROM lease_jobs j ORDER BY id");
+        const found = await db.query(
+          "SELECT to_jsonb(j) - 'id' AS row FROM lease_jobs j ORDER BY id",
+        );
         await db.query("TRUNCATE lease_jobs");
         return found.rows;
       };
@@ -119,7 +126,9 @@ describe("71: writing rows", () => {
       expect((await db.query("SELECT 1 FROM lease_jobs LIMIT 1")).rows).toEqual([]);
       const ids = await LeaseJobs.insert(db.source, rows);
       expect(new Set(ids).size).toBe(8400);
-      const sum = await db.query<{ n: number }>("SELECT count(DISTINCT payload)::int AS n FROM lease_jobs");
+      const sum = await db.query<{ n: number }>(
+        "SELECT count(DISTINCT payload)::int AS n FROM lease_jobs",
+      );
       expect(sum.rows).toEqual([{ n: 8400 }]);
     });
 
@@ -145,14 +154,29 @@ describe("71: writing rows", () => {
       const bytes = ByteJobs.queue();
       const jobs = LeaseJobs.queue("a");
       const wrong: [Promise<unknown>, string][] = [
-        [bytes.insert(db.source, 1, { delay: 5 }), "delay takes a table with a column of the role retryAfter"],
-        [bytes.insert(db.source, 1, { key: "k" }), "key takes a table with a column of the role partitionKey"],
-        [jobs.insert(db.source, 1, { delay: "5 weeks" as never }), 'delay takes milliseconds'],
-        [jobs.insert(db.source, 1, { headers: { a: 1 as never } }), 'headers takes texts; "a" is 1'],
+        [
+          bytes.insert(db.source, 1, { delay: 5 }),
+          "delay takes a table with a column of the role retryAfter",
+        ],
+        [
+          bytes.insert(db.source, 1, { key: "k" }),
+          "key takes a table with a column of the role partitionKey",
+        ],
+        [jobs.insert(db.source, 1, { delay: "5 weeks" as never }), "delay takes milliseconds"],
+        [
+          jobs.insert(db.source, 1, { headers: { a: 1 as never } }),
+          'headers takes texts; "a" is 1',
+        ],
         [jobs.insert(db.source, undefined), "a message takes a value, not undefined"],
         [jobs.insert(db.source, 1, { prority: 1 } as never), 'has no option "prority"'],
-        [LeaseJobs.insert(db.source, { grp: "a", payload: 1, paylod: 2 } as never), 'lease_jobs has no "paylod"'],
-        [LeaseJobs.insert(db.source, { grp: "a", payload: 1, attempt: "x" as never }), "attempt (column attempt)"],
+        [
+          LeaseJobs.insert(db.source, { grp: "a", payload: 1, paylod: 2 } as never),
+          'lease_jobs has no "paylod"',
+        ],
+        [
+          LeaseJobs.insert(db.source, { grp: "a", payload: 1, attempt: "x" as never }),
+          "attempt (column attempt)",
+        ],
         [jobs.insert({}, 1, { database: "postgres" } as never), "rows are written through"],
       ];
       for (const [promise, message] of wrong) {
@@ -260,7 +284,9 @@ describeOn("postgres", "71: conn is whatever the service has", () => {
       .catch(() => undefined);
     expect(await db.stored()).toEqual(rows);
     await LeaseJobs.insert(sql, { grp: "a", payload: "p", due: new Date(0), attempt: 2 });
-    const due = await db.query("SELECT due = 'epoch' AS due, attempt FROM lease_jobs WHERE attempt = 2");
+    const due = await db.query(
+      "SELECT due = 'epoch' AS due, attempt FROM lease_jobs WHERE attempt = 2",
+    );
     expect(due.rows).toEqual([{ due: true, attempt: 2 }]);
   });
 

@@ -64,7 +64,10 @@ describe("73: notifications", () => {
 
     test("N2: after a lost connection it listens again, and wakes everyone once", async () => {
       const db = await openTables(open, [Heard]);
-      const { broker, logger } = testBroker(db.source, { pollIntervalMs: HOUR, listenNotify: true });
+      const { broker, logger } = testBroker(db.source, {
+        pollIntervalMs: HOUR,
+        listenNotify: true,
+      });
       const seen: unknown[] = [];
       broker.subscribe(Heard.queue("a"), (message) => void seen.push(message));
       await broker.start();

@@ -277,20 +277,23 @@ describe("28: connections", () => {
       },
     );
 
-    test.skipIf(name === "handmade")("T9: a pool of one works one delivery at a time, in every form", async () => {
-      for (const { Jobs } of FORMS) {
-        const db = await openTables(open, [Jobs], { max: 1 });
-        const queue = Jobs.queue("a");
-        const { broker } = testBroker(db.source);
-        broker.subscribe(queue, { workers: 4, transactional: true }, async (n, { tx }) => {
-          await tx.query(EFFECT, [n]);
-        });
-        await queue.insert(db.source, [1, 2, 3]);
-        await broker.start();
-        await until(() => broker.stats()[0]?.settled.ack === 3);
-        await broker.stop();
-        expect((await db.effects()).length).toBe(3);
-      }
-    });
+    test.skipIf(name === "handmade")(
+      "T9: a pool of one works one delivery at a time, in every form",
+      async () => {
+        for (const { Jobs } of FORMS) {
+          const db = await openTables(open, [Jobs], { max: 1 });
+          const queue = Jobs.queue("a");
+          const { broker } = testBroker(db.source);
+          broker.subscribe(queue, { workers: 4, transactional: true }, async (n, { tx }) => {
+            await tx.query(EFFECT, [n]);
+          });
+          await queue.insert(db.source, [1, 2, 3]);
+          await broker.start();
+          await until(() => broker.stats()[0]?.settled.ack === 3);
+          await broker.stop();
+          expect((await db.effects()).length).toBe(3);
+        }
+      },
+    );
   });
 });

@@ -116,13 +116,9 @@ describe("the start of a broker", () => {
       const queue = LeaseJobs.queue("a");
       const { broker } = testBroker(db.source);
       const subscribe = (deadLetterColumns: Record<string, string | null>) =>
-        broker.subscribe(
-          queue,
-          { deadLetter: Failed, deadLetterColumns, maxAttempts: 1 },
-          () => {
-            throw new Error("no stock");
-          },
-        );
+        broker.subscribe(queue, { deadLetter: Failed, deadLetterColumns, maxAttempts: 1 }, () => {
+          throw new Error("no stock");
+        });
       expect(() => subscribe({})).toThrow(
         /would be lost in failed_jobs: add it there, or say so with deadLetterColumns: \{ prio: null \}/,
       );

@@ -274,6 +274,7 @@ describe("the lease form", () => {
         const blocker = await jobs.another().connect();
         onTestFinished(() => blocker.release());
         await blocker.query("SELECT pg_advisory_lock(1)");
+        const handled = new Gate();
         const waiting = () =>
           jobs.query(
             "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()",
@@ -283,11 +284,13 @@ describe("the lease form", () => {
           async ({ tx }) => {
             if (transactional) await tx.query(EFFECT, ["a"]);
             await until(async () => (await waiting()).rowCount === 1);
+            handled.open();
           },
           { leaseMs: 4000, slots: 1, transactional },
         );
         // The settlement stands behind the extension; in a transaction it is not sent before its end.
         const blocked = transactional ? 1 : 2;
+        await handled.opened;
         await until(async () => (await waiting()).rowCount === blocked);
         await blocker.query("SELECT pg_advisory_unlock(1)");
         await until(async () => (await jobs.rows()).every(({ isDone }) => isDone));

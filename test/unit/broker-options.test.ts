@@ -32,7 +32,11 @@ describe("B: options of a subscription are refused by name, with what they take 
     [full, { workers: "4" }, 'workers takes a whole number from 1 to 10000, not "4"'],
     [full, { workers: 2, workersByKey: 2 }, "workersByKey stands instead of workers"],
     [full, { workersByKey: 2, batch: 5 }, "workersByKey takes single messages: leave batch out"],
-    [bare, { workersByKey: 2 }, "workersByKey takes a table with a column marked with partitionKey()"],
+    [
+      bare,
+      { workersByKey: 2 },
+      "workersByKey takes a table with a column marked with partitionKey()",
+    ],
     [full, { batch: 1.5 }, "batch takes a whole number from 1 to 10000, not 1.5"],
     [bare, { leaseMs: 1000 }, "leaseMs of bare: this takes a table with a lease"],
     [bare, { prefetch: 5 }, "prefetch of bare: this takes a table with a lease"],
@@ -40,13 +44,29 @@ describe("B: options of a subscription are refused by name, with what they take 
     [full, { pollIntervalMs: -1 }, "pollIntervalMs takes a whole number from 1 to"],
     [full, { transactional: "yes" }, 'transactional takes true or false, not "yes"'],
     [full, { maxAttempts: 3 }, "maxAttempts takes the option deadLetter beside it"],
-    [bare, { maxAttempts: 3, deadLetter: Full }, "deadLetter: full has groups: name the queue of one"],
+    [
+      bare,
+      { maxAttempts: 3, deadLetter: Full },
+      "deadLetter: full has groups: name the queue of one",
+    ],
     [Full.queue("b"), { deadLetter: Full.queue("b") }, "would stay where they are"],
     [full, { deadLetter: "failed" }, 'deadLetter takes a queue or a table, not "failed"'],
     [full, { deadLetterColumns: {} }, "deadLetterColumns takes the option deadLetter beside it"],
-    [full, { deadLetter: Bare, deadLetterColumns: { nope: null } }, 'deadLetterColumns names "nope"'],
-    [full, { onFailure: { thrown: retry() } }, 'onFailure has no option "thrown"; there are throw, decode'],
-    [full, { onFailure: { throw: "retry" } }, "onFailure.throw takes an outcome such as drop(), or a function"],
+    [
+      full,
+      { deadLetter: Bare, deadLetterColumns: { nope: null } },
+      'deadLetterColumns names "nope"',
+    ],
+    [
+      full,
+      { onFailure: { thrown: retry() } },
+      'onFailure has no option "thrown"; there are throw, decode',
+    ],
+    [
+      full,
+      { onFailure: { throw: "retry" } },
+      "onFailure.throw takes an outcome such as drop(), or a function",
+    ],
     [full, { retry: { jitter: 2 } }, "retry.jitter takes a number from 0 to 1, not 2"],
     [full, { retry: { baseDelay: 2 } }, 'retry has no option "baseDelay"'],
     [full, { reply: Full }, "reply takes a queue"],
@@ -59,7 +79,10 @@ describe("B: options of a subscription are refused by name, with what they take 
   });
 
   test("maxAttempts of a table that counts none", () => {
-    const options = { maxAttempts: 3, deadLetter: Full.queue("x") };
+    const Other = inboxTable("other", {
+      columns: { id: c.bigint().id(), payload: c.json().payload() },
+    });
+    const options = { maxAttempts: 3, deadLetter: Other };
     expect(subscribing(bare, options)).toThrow("marked with attempt()");
   });
 
@@ -112,7 +135,9 @@ describe("options of a broker", () => {
 
   test("stop takes graceMs alone", async () => {
     const broker = new Broker(source);
-    await expect(broker.stop({ graceMs: -1 })).rejects.toThrow("graceMs takes a whole number from 0");
+    await expect(broker.stop({ graceMs: -1 })).rejects.toThrow(
+      "graceMs takes a whole number from 0",
+    );
     await expect(broker.stop({ grace: 1 } as never)).rejects.toThrow('stop has no option "grace"');
   });
 });

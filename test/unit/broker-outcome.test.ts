@@ -35,20 +35,28 @@ describe("50: outcomes", () => {
     expect(retryAfter(delay)).toEqual({ outcome: "retryAfter", delayMs });
   });
 
-  test.each([-1, Number.NaN, Number.POSITIVE_INFINITY, MAX_DELAY_MS + 1, "5 weeks", "", "m", "-5m"])(
-    "retryAfter(%j) is a RangeError that names the value and what is taken",
-    (delay) => {
-      const wrong = () => retryAfter(delay as never);
-      expect(wrong).toThrow(RangeError);
-      expect(wrong).toThrow(/retryAfter takes milliseconds .*"5m", not /);
-      expect(wrong).toThrow(typeof delay === "string" ? `"${delay}"` : String(delay));
-    },
-  );
+  test.each([
+    -1,
+    Number.NaN,
+    Number.POSITIVE_INFINITY,
+    MAX_DELAY_MS + 1,
+    "5 weeks",
+    "",
+    "m",
+    "-5m",
+  ])("retryAfter(%j) is a RangeError that names the value and what is taken", (delay) => {
+    const wrong = () => retryAfter(delay as never);
+    expect(wrong).toThrow(RangeError);
+    expect(wrong).toThrow(/retryAfter takes milliseconds .*"5m", not /);
+    expect(wrong).toThrow(typeof delay === "string" ? `"${delay}"` : String(delay));
+  });
 
   test("deadLetter takes a text or an Error", () => {
     const error = new Error("gone");
     expect(deadLetter(error)).toEqual({ outcome: "deadLetter", reason: error });
-    expect(() => deadLetter(7 as never)).toThrow("deadLetter takes a reason as text or an Error, not 7");
+    expect(() => deadLetter(7 as never)).toThrow(
+      "deadLetter takes a reason as text or an Error, not 7",
+    );
   });
 
   test("D9: a delay is never NaN", () => {
