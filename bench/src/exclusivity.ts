@@ -119,10 +119,22 @@ async function lateRound(
 ): Promise<ClaimLedger> {
   await fillInbox(pool, 0);
   const ledger = new ClaimLedger();
-  await Promise.all([
-    produce(pool, ledger, { producers: PRODUCERS, messages, aggregates: AGGREGATES }),
-    runClaimers({ source: fromPg(pool), protocol, ledger, claimers, messages, workMs: 4 }),
-  ]);
+  const failed = new AbortController();
+  const claims = runClaimers({
+    source: fromPg(pool),
+    protocol,
+    ledger,
+    claimers,
+    messages,
+    workMs: 4,
+    signal: failed.signal,
+  });
+  const settings = { producers: PRODUCERS, messages, aggregates: AGGREGATES };
+  const inserts = produce(pool, ledger, settings).catch((error: unknown) => {
+    failed.abort();
+    throw error;
+  });
+  await Promise.all([claims, inserts]);
   return ledger;
 }
 

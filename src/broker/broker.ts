@@ -21,7 +21,7 @@ import type { AnyHandler } from "./reaction.ts";
 import { Routes } from "./routes.ts";
 import type { SubscriptionStats } from "./stats.ts";
 import { type BrokerContext, QueueSubscription, type Subscription } from "./subscription.ts";
-import type { BrokerOptions, DescribedTable, Handler, SubscribeOptions } from "./types.ts";
+import type { BrokerOptions, DescribedTable, Handler, QueueOf, SubscribeOptions } from "./types.ts";
 import { notifyAbout } from "./wake-registry.ts";
 
 /**
@@ -73,34 +73,18 @@ export class Broker {
    *   await tx.sql`INSERT INTO accounts (email) VALUES (${signup.email})`;
    * });
    */
-  subscribe<Of extends Queue>(queue: Of, handler: Handler<Of>): Subscription;
+  subscribe<Of extends Queue | string>(queue: Of, handler: Handler<QueueOf<Of>>): Subscription;
+  /** With settings; `queue` may also be a name that a route leads from. */
   subscribe<
-    Of extends Queue,
+    Of extends Queue | string,
     Tx extends boolean = false,
     Batch extends number | undefined = undefined,
     To extends Queue | DescribedTable | undefined = undefined,
     ReplyQueue extends Queue | undefined = undefined,
   >(
     queue: Of,
-    options: SubscribeOptions<Of["$table"], Tx, Batch, To, ReplyQueue>,
-    handler: Handler<Of, Tx, Batch, ReplyQueue>,
-  ): Subscription;
-  /** By a name that a route leads from; the message is unknown. */
-  subscribe(name: string, handler: Handler<Queue>): Subscription;
-  subscribe<
-    Tx extends boolean = false,
-    Batch extends number | undefined = undefined,
-    ReplyQueue extends Queue | undefined = undefined,
-  >(
-    name: string,
-    options: SubscribeOptions<
-      Queue["$table"],
-      Tx,
-      Batch,
-      Queue | DescribedTable | undefined,
-      ReplyQueue
-    >,
-    handler: Handler<Queue, Tx, Batch, ReplyQueue>,
+    options: SubscribeOptions<QueueOf<Of>["$table"], Tx, Batch, To, ReplyQueue>,
+    handler: Handler<QueueOf<Of>, Tx, Batch, ReplyQueue>,
   ): Subscription;
   subscribe(queue: Queue | string, second: unknown, third?: unknown): Subscription {
     const description = this.#queueOf(queue);
@@ -131,17 +115,11 @@ export class Broker {
    * @example
    * await broker.publish(emails, { to: "ada@example.com" }, { delay: "5m" });
    */
-  publish<Of extends Queue>(
+  async publish<Of extends Queue | string>(
     queue: Of,
-    message: Of["$input"],
+    message: QueueOf<Of>["$input"],
     options?: MessageOptions,
-  ): Promise<Of["$table"]["id"]>;
-  publish(name: string, message: unknown, options?: MessageOptions): Promise<unknown>;
-  async publish(
-    queue: Queue | string,
-    message: unknown,
-    options?: MessageOptions,
-  ): Promise<unknown> {
+  ): Promise<QueueOf<Of>["$table"]["id"]> {
     const { dialect, options: settings, source } = this.#context;
     const ids = await insertMessages(this.#queueOf(queue), source, [message], dialect, {
       ...(settings.listenNotify && { notify: true }),

@@ -38,12 +38,10 @@ export async function insertMessages(
 ): Promise<readonly unknown[]> {
   const { table } = queue;
   const given = checkKnownKeys(`insert into ${queue.name}`, options, KNOWN);
-  const payload = table.roles.payload;
-  if (payload === undefined) {
-    throw new TypeError(
-      `${tableLabel(table)} has no payload column: write its rows with the table's insert`,
-    );
+  if (table.message !== undefined) {
+    throw new TypeError(`${tableLabel(table)} is written with the insert of its headers table`);
   }
+  const { payload } = table.roles;
   const beside: Record<string, unknown> = {
     ...groupOf(queue, dialect),
     ...cell(table, "headers", "headers", checkHeaders(given.headers)),
@@ -59,11 +57,14 @@ export async function insertMessages(
   }
   const rows = messages.map((message) => {
     if (message === undefined) throw new TypeError("a message takes a value, not undefined");
-    return { ...beside, [payload.property]: message };
+    if (payload !== undefined) return { ...beside, [payload.property]: message };
+    // Without a payload column the message is the row.
+    if (isObject(message)) return { ...message, ...beside };
+    throw new TypeError(`${tableLabel(table)} takes rows as objects, not ${shown(message)}`);
   });
   return await insertRows(table, conn, rows, {
     dialect,
-    payload: payloadFormat(dialect, payload, queue.payload),
+    ...(payload !== undefined && { payload: payloadFormat(dialect, payload, queue.payload) }),
     ...(dueInMs !== undefined && clock === "database" && { dueInMs }),
     ...(given.notify !== undefined && { notify: checkBoolean("notify", given.notify) }),
   });

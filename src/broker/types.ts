@@ -17,6 +17,9 @@ export interface DescribedTable {
   readonly description: TableDescription;
 }
 
+/** The queue itself; of a name nobody knows what its messages are. */
+export type QueueOf<Of extends Queue | string> = Of extends Queue ? Of : Queue;
+
 /** What a handler answers. Nothing acknowledges. */
 // Handlers that return nothing are of type void, however they are declared.
 // biome-ignore lint/suspicious/noConfusingVoidType: see above.
@@ -80,7 +83,7 @@ export interface SubscribeOptions<
    * Handlers side by side, where rows of one partition key are worked one at a time, in order, within this
    * subscription. Instead of `workers`; takes a table with a partition key.
    */
-  readonly workersByKey?: Facts["has"]["partitionKey"] extends true ? number : Rule<"key">;
+  readonly workersByKey?: true extends Facts["has"]["partitionKey"] ? number : Rule<"key">;
   /** Up to so many rows for one handler call. Default: one row, and no list. */
   readonly batch?: Batch;
   /** Rows claimed beyond those that run, of the lease form. Default 0; with `workersByKey` the same again. */
@@ -92,7 +95,7 @@ export interface SubscribeOptions<
   /** Wait after a claim that came back short, in milliseconds. Default the broker's. */
   readonly pollIntervalMs?: number;
   /** After so many attempts a row goes to the dead letter. Takes an attempt column, and `deadLetter`. */
-  readonly maxAttempts?: Facts["has"]["attempt"] extends true
+  readonly maxAttempts?: true extends Facts["has"]["attempt"]
     ? [To] extends [undefined]
       ? Rule<"attemptsGoSomewhere">
       : number
@@ -115,7 +118,7 @@ export interface SubscribeOptions<
 }
 
 /** A number, where the table has a lease. */
-type Leased<Facts extends TableFacts> = Facts["form"] extends "lease" ? number : Rule<"lease">;
+type Leased<Facts extends TableFacts> = "lease" extends Facts["form"] ? number : Rule<"lease">;
 
 /** Settings of a broker; all have defaults. */
 export interface BrokerOptions {

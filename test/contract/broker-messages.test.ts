@@ -86,7 +86,7 @@ describe("what handlers get", () => {
         seen.push({ ...order, picture: order.picture && Buffer.from(order.picture).toString() });
       });
       const placedAt = new Date("2024-02-29T12:00:00.123Z");
-      await Orders.insert(db.source, {
+      await broker.publish(Orders.queue(), {
         totalCents: 5,
         paid: true,
         placedAt,

@@ -2,6 +2,7 @@ import { onTestFinished } from "vitest";
 import type { Clock } from "../../src/clock.ts";
 import { systemClock } from "../../src/clock.ts";
 import type { ClaimedRow } from "../../src/dialect/dialect.ts";
+import { postgres } from "../../src/dialect/postgres/postgres.ts";
 import type { ConnectionSource } from "../../src/driver/connection.ts";
 import type { Delivery } from "../../src/engine/delivery.ts";
 import { Engine } from "../../src/engine/engine.ts";
@@ -20,7 +21,6 @@ import type {
   TableDescription,
 } from "../../src/table/description.ts";
 import { LineLogger } from "./inbox.ts";
-import { postgres } from "../../src/dialect/postgres/postgres.ts";
 import type { Open, OpenedSource, OpenOptions } from "./sources.ts";
 
 /** A described table, its rows, and a table for what handlers write. */

@@ -39,7 +39,9 @@ export interface ClaimOutcome {
 export type Protocol = (connection: Connection) => Promise<ClaimOutcome>;
 
 const names = inboxNames(defaultSchema);
-const claim = claimStatement(defaultSchema, { batchSize: BATCH });
+/** So wide that the rows which seven other claims have locked do not fill it: a worker walks past such. */
+const WINDOW_BATCH = 3 * BATCH;
+const claim = claimStatement(defaultSchema, { batchSize: WINDOW_BATCH });
 const lookAgain = lookAgainStatement(defaultSchema);
 const releaseAll = releaseAllStatement(defaultSchema);
 
@@ -50,7 +52,7 @@ const lockSource = {
 
 /** Tries to lock the aggregates of the rows that a claim would take, and leaves word of those it got. */
 const lockAggregates = {
-  text: `WITH ${windowOfRows(names, claimWindow(BATCH))},
+  text: `WITH ${windowOfRows(names, claimWindow(WINDOW_BATCH))},
 tried AS MATERIALIZED (
   SELECT head.aggregate_id
   FROM head

@@ -17,6 +17,8 @@ export interface ClaimersSettings {
   readonly messages: number;
   /** A message takes up to so many milliseconds of work. */
   readonly workMs: number;
+  /** They end at once: there will be no more messages. */
+  readonly signal?: AbortSignal;
 }
 
 /** Loops of claim, work (all of a claim's messages side by side), completion. */
@@ -36,9 +38,9 @@ export async function runClaimers(settings: ClaimersSettings): Promise<void> {
 
 async function claimLoop(
   connection: Connection,
-  { ledger, messages, protocol, workMs }: ClaimersSettings,
+  { ledger, messages, protocol, signal, workMs }: ClaimersSettings,
 ): Promise<void> {
-  while (ledger.done < messages) {
+  while (ledger.done < messages && !signal?.aborted) {
     const from = performance.now();
     const outcome = await protocol(connection);
     const to = performance.now();
@@ -100,13 +102,14 @@ export async function produce(
           continue;
         }
         begun += 1;
+        const key = `key-${begun}`;
         const aggregate = `hot-${Math.floor(settings.aggregates * Math.random())}`;
         await client.query("BEGIN");
         const { rows } = await client.query<{ id: string }>({
           name: "produce",
           text: `INSERT INTO inbox (source, idempotency_key, aggregate_id, payload, consumption)
             VALUES ('orders', $1, $2, '{}', 'pull') RETURNING id::text AS id`,
-          values: [`key-${begun}`, aggregate],
+          values: [key, aggregate],
         });
         await sleep(8 * Math.random());
         await client.query("COMMIT");

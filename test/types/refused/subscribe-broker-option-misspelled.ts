@@ -1,0 +1,7 @@
+import { Broker } from "../../../src/broker/broker.ts";
+import type { ConnectionSource } from "../../../src/driver/connection.ts";
+
+declare const source: ConnectionSource;
+
+// expect: 'pollInterval' does not exist in type 'BrokerOptions'
+new Broker(source, { pollInterval: 5 });

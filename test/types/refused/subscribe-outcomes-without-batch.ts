@@ -1,0 +1,14 @@
+import { Broker } from "../../../src/broker/broker.ts";
+import { inboxTable } from "../../../src/broker/inbox-table.ts";
+import type { ConnectionSource } from "../../../src/driver/connection.ts";
+import { retry } from "../../../src/outcome.ts";
+import { c } from "../../../src/table/columns.ts";
+
+declare const source: ConnectionSource;
+const Jobs = inboxTable("jobs", {
+  columns: { id: c.bigint().id(), payload: c.json<{ to: string }>().payload() },
+});
+const mails = Jobs.queue({ payload: { decode: (to: string) => ({ to }), encode: String } });
+
+// expect: not assignable
+new Broker(source).subscribe(mails, () => [retry()]);
