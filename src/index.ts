@@ -7,6 +7,7 @@ export { Broker, type BrokerHealth, type BrokerState } from "./broker/broker.ts"
 export type { HandlerContext, HandlerLog, Reply } from "./broker/context.ts";
 export type { DeadLetterColumns } from "./broker/dead-letter.ts";
 export type { Writable } from "./broker/executor.ts";
+export type { Headers } from "./broker/headers.ts";
 export {
   type InboxHeaders,
   type InboxMessage,
@@ -23,11 +24,15 @@ export type {
   Answer,
   BatchContext,
   BrokerOptions,
+  DescribedTable,
   Handler,
+  Replying,
   SubscribeOptions,
+  Transactional,
 } from "./broker/types.ts";
 export type { DdlOptions, TableInsertOptions, WrittenTable } from "./broker/written-table.ts";
 export type { Clock, Timer } from "./clock.ts";
+export type { Delay, DelayText } from "./delay.ts";
 export type {
   AdvisoryLockStatements,
   ClaimedRow,
@@ -76,7 +81,19 @@ export type {
   TemplateQuery,
 } from "./form/handler-transaction.ts";
 export type { Logger, LogLevel } from "./log.ts";
-export { ack, deadLetter, drop, type Outcome, retry, retryAfter } from "./outcome.ts";
+export {
+  type Ack,
+  ack,
+  type DeadLetter,
+  type Drop,
+  deadLetter,
+  drop,
+  type Outcome,
+  type Retry,
+  type RetryAfter,
+  retry,
+  retryAfter,
+} from "./outcome.ts";
 export type { RetryDelays } from "./retry.ts";
 export type { SchemaIssue, SchemaResult, StandardSchema } from "./standard-schema.ts";
 export type { Casing } from "./table/casing.ts";

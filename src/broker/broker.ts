@@ -1,15 +1,13 @@
-import type { Dialect } from "../dialect/dialect.ts";
-import { dialectNamed } from "../dialect/dialects.ts";
 import type { ConnectionSource } from "../driver/connection.ts";
 import { connectionSourceHint, isConnectionSource } from "../driver/is-connection-source.ts";
-import { aborted } from "../engine/bell.ts";
 import { AlreadyRunningError, ShutdownError, TableError } from "../errors.ts";
-import { shareConnections } from "../form/connection-plan.ts";
 import { Log } from "../log.ts";
 import { checkKnownKeys, hasMethods, isObject, shown } from "../options.ts";
 import { tableLabel } from "../table/description.ts";
 import type { Queue, QueueDescription } from "../table/queue.ts";
-import { checkListening, listenForAll, listeningConnections } from "./listening.ts";
+import { BrokerRun } from "./broker-run.ts";
+import { dialectOf } from "./dialect-of.ts";
+import { checkListening } from "./listening.ts";
 import { insertMessages, type MessageOptions } from "./messages.ts";
 import {
   checkGrace,
@@ -27,9 +25,6 @@ import { notifyAbout } from "./wake-registry.ts";
 /**
  * The subscriptions of one database: takes rows from queue tables and hands each to its handler.
  *
- *     idle --start--> starting --all tables fit--> running --stop--> stopping --> idle
- *                         \--one does not, or stop-------------------^
- *
  * @example
  * const broker = new Broker(fromPg(new pg.Pool()));
  * broker.subscribe(emails, { workers: 4 }, async (email, { signal }) => {
@@ -41,9 +36,7 @@ export class Broker {
   readonly #context: BrokerContext;
   readonly #subscriptions: QueueSubscription[] = [];
   readonly #routes = new Routes<QueueDescription>();
-  #state: BrokerState = "idle";
-  #run: Run | undefined;
-  #stopping: Promise<void> | undefined;
+  #run: BrokerRun | undefined;
 
   /**
    * The pool behind the source stays yours: it is never closed.
@@ -151,16 +144,13 @@ export class Broker {
    * @throws RangeError where the source has too few connections; TableError for two subscriptions to one
    *   queue; ShutdownError when it is stopped before it has started.
    */
-  start(): Promise<void> {
-    if (this.#stopping !== undefined) return this.#stopping.then(() => this.start());
-    if (this.#run === undefined) {
-      try {
-        this.#run = this.#begin();
-      } catch (error) {
-        return Promise.reject(error);
-      }
+  async start(): Promise<void> {
+    if (this.#run?.state === "stopping") await this.#run.stop(0);
+    if (this.#run === undefined || this.#run.state === "stopped") {
+      this.#refuseTwins();
+      this.#run = new BrokerRun(this.#context, this.#subscriptions);
     }
-    return this.#run.started;
+    await this.#run.started;
   }
 
   /**
@@ -173,10 +163,7 @@ export class Broker {
     const given = checkKnownKeys("stop", options, ["graceMs"]);
     const grace = given.graceMs ?? this.#context.options.shutdownGraceMs;
     const graceMs = checkGrace("graceMs", grace);
-    const run = this.#run;
-    if (run === undefined) return;
-    this.#stopping ??= this.#end(run, graceMs);
-    await this.#stopping;
+    await this.#run?.stop(graceMs);
   }
 
   /**
@@ -198,7 +185,7 @@ export class Broker {
         if (!(error instanceof ShutdownError)) throw error;
       });
       const run = this.#run;
-      if (run !== undefined) await run.over;
+      await run?.over;
       await this.stop();
       if (run?.failure !== undefined) throw run.failure.error;
     } finally {
@@ -232,77 +219,9 @@ export class Broker {
     return this.#subscriptions.map((subscription) => subscription.stats());
   }
 
-  #begin(): Run {
-    const { dialect, log, options, source } = this.#context;
-    this.#refuseTwins();
-    const wishes = this.#subscriptions.map(({ wish }) => wish);
-    const listeners = options.listenNotify
-      ? listeningConnections(source, dialect, this.#subscriptions)
-      : 0;
-    const shares = shareConnections(source, wishes, listeners);
-    this.#state = "starting";
-    const over = new AbortController();
-    const run: Run = {
-      started: Promise.resolve(),
-      over: aborted(over.signal),
-      ended: Promise.resolve(),
-      failure: undefined,
-    };
-    const stopListening = new AbortController();
-    const runs = this.#subscriptions.map((subscription, index) => {
-      const { opened, ended } = subscription.start(
-        shares[index] ?? { handlers: 1, canRenew: true },
-      );
-      const watched = ended.then(
-        () => over.abort(),
-        (error: unknown) => {
-          run.failure ??= { error };
-          log.error("a subscription ended for good", {
-            event: "subscription_failed",
-            subscription: subscription.name,
-            error,
-          });
-          over.abort();
-        },
-      );
-      return { opened, ended: watched };
-    });
-    const listening = options.listenNotify
-      ? listenForAll(this.#context, this.#subscriptions, stopListening.signal)
-      : Promise.resolve();
-    const allOpened = Promise.all(runs.map(({ opened }) => opened));
-    run.ended = Promise.all(runs.map(({ ended }) => ended)).then(async () => {
-      stopListening.abort();
-      await listening;
-    });
-    // A broker without subscriptions publishes alone, and runs until it is stopped.
-    run.stop = () => over.abort();
-    run.started = this.#started(run, allOpened);
-    // Whoever called start() hears of it; run() and stop() wait for other promises.
-    run.started.catch(() => {});
-    return run;
-  }
-
-  async #started(run: Run, allOpened: Promise<unknown>): Promise<void> {
-    await Promise.race([allOpened, run.over]);
-    if (run.failure !== undefined) {
-      await this.stop({ graceMs: 0 });
-      throw run.failure.error;
-    }
-    if (this.#state !== "starting" || this.#stopping !== undefined) {
-      throw new ShutdownError("the broker was stopped before it had started");
-    }
-    this.#state = "running";
-  }
-
-  async #end(run: Run, graceMs: number): Promise<void> {
-    this.#state = "stopping";
-    for (const subscription of this.#subscriptions) subscription.stop(graceMs);
-    run.stop?.();
-    await run.ended;
-    this.#run = undefined;
-    this.#stopping = undefined;
-    this.#state = "idle";
+  get #state(): BrokerState {
+    const state = this.#run?.state ?? "stopped";
+    return state === "stopped" ? "idle" : state;
   }
 
   #queueOf(queue: Queue | string): QueueDescription {
@@ -340,34 +259,7 @@ export interface BrokerHealth {
 
 export type BrokerState = "idle" | "starting" | "running" | "stopping";
 
-/** One start to stop. */
-interface Run {
-  started: Promise<void>;
-  /** Resolves when one subscription has ended, or a stop has begun. */
-  readonly over: Promise<void>;
-  /** Resolves when all have ended; never rejects. */
-  ended: Promise<void>;
-  failure: { readonly error: unknown } | undefined;
-  stop?: () => void;
-}
-
 const SICK: readonly SubscriptionStats["state"][] = ["backing-off", "stopped", "stopping", "idle"];
-
-/** @throws TypeError where nobody knows which database it is. */
-function dialectOf(source: ConnectionSource, given: Dialect | undefined): Dialect {
-  if (given !== undefined) {
-    if (isDialect(given)) return given;
-    throw new TypeError(`dialect takes a Dialect, not ${shown(given)}`);
-  }
-  if (source.database !== undefined) return dialectNamed(source.database);
-  throw new TypeError(
-    'Broker: the connection source does not say which database is behind it: give it the property database, such as "postgres", or the broker the option dialect',
-  );
-}
-
-function isDialect(value: unknown): value is Dialect {
-  return isObject(value) && hasMethods(value, ["begin", "insert", "placeholder"]);
-}
 
 function isHandler(value: unknown): value is AnyHandler {
   return typeof value === "function";

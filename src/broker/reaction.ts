@@ -5,11 +5,11 @@ import { LeaseExpiredError } from "../errors.ts";
 import type { HandlerFacade } from "../form/handler-transaction.ts";
 import type { Reacted, Reaction, Verdict } from "../form/reaction.ts";
 import type { Log } from "../log.ts";
-import { shown } from "../options.ts";
-import { drop, isOutcome, type Outcome, retry, retryAfter } from "../outcome.ts";
+import { drop, type Outcome, retry, retryAfter } from "../outcome.ts";
 import { type RetryDelays, retryDelay } from "../retry.ts";
 import type { QueueDescription } from "../table/queue.ts";
 import { orAbort } from "../time-limit.ts";
+import { outcomesOf } from "./answers.ts";
 import { DeliveryContext, handlerLog, type Reply } from "./context.ts";
 import { type HandlerCommit, watchCommit } from "./handler-transactions.ts";
 import { decide, type FailurePolicy } from "./policies.ts";
@@ -290,40 +290,6 @@ const ACK: Outcome = { outcome: "ack" };
 const ACKED: Verdict = { kind: "ack" };
 const DROPPED: Verdict = { kind: "drop" };
 const RETRY: Verdict = { kind: "retry" };
-
-/**
- * A handler's answer as one outcome a row.
- *
- * @throws TypeError where it is neither nothing, an outcome, nor (of a batch) one outcome a row.
- */
-function outcomesOf(
-  answer: unknown,
-  rows: number,
-  isBatch: boolean,
-  refusal: (outcome: Outcome) => string | undefined,
-): Outcome[] {
-  if (isBatch && Array.isArray(answer)) {
-    if (answer.length !== rows) {
-      throw new TypeError(
-        `the handler answered ${answer.length} outcomes for ${rows} messages: it takes one for all, or one for each`,
-      );
-    }
-    return answer.map((each: unknown) => outcomeOf(each, refusal));
-  }
-  return Array.from({ length: rows }, () => outcomeOf(answer, refusal));
-}
-
-function outcomeOf(answer: unknown, refusal: (outcome: Outcome) => string | undefined): Outcome {
-  if (answer === undefined || answer === null) return ACK;
-  if (!isOutcome(answer)) {
-    throw new TypeError(
-      `a handler returns nothing, ack(), retry(), retryAfter(delay), drop() or deadLetter(reason), not ${shown(answer)}`,
-    );
-  }
-  const why = refusal(answer);
-  if (why !== undefined) throw new TypeError(why);
-  return answer;
-}
 
 function attemptTo<T>(run: () => T, failed: (error: unknown) => void = () => {}): T | undefined {
   try {

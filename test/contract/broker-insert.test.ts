@@ -8,9 +8,11 @@ import { drop } from "../../src/outcome.ts";
 import { c } from "../../src/table/columns.ts";
 import { LeaseJobs, LockJobs, openTables, rejection, testBroker } from "../support/broker-table.ts";
 import { createDatabase, describeOn } from "../support/databases.ts";
+import { openInbox } from "../support/inbox.ts";
 import { emptyPglite } from "../support/pglite.ts";
 import { forEachSource } from "../support/sources.ts";
 import { until } from "../support/until.ts";
+import { work } from "../support/work-inbox.ts";
 
 const TextJobs = inboxTable("text_jobs", {
   columns: { id: c.uuid().id(), payload: c.text().payload() },
@@ -185,32 +187,23 @@ describe("71: writing rows", () => {
       expect(await db.rows(LeaseJobs)).toEqual([]);
     });
 
-    test("73: an insert through a handler's tx is written with its acknowledgement, and wakes then", async () => {
-      const db = await openTables(open, [LeaseJobs, LockJobs]);
-      const { broker } = testBroker(db.source, { pollIntervalMs: 3_600_000 });
-      const next = LeaseJobs.queue("next");
-      const seen: unknown[] = [];
-      broker.subscribe(next, (message) => void seen.push(message));
-      for (const Jobs of [LeaseJobs, LockJobs]) {
-        broker.subscribe(
-          Jobs.queue("a"),
-          { transactional: true, onFailure: { throw: drop() } },
-          async (message, { tx }) => {
-            await next.insert(tx, [message, message]);
-            if (String(message).startsWith("bad")) throw new Error("rolled back");
-          },
+    test("71: conn may be the tx of the other door", async () => {
+      const inbox = await openInbox(open);
+      for (const statement of LeaseJobs.ddl("postgres")) await inbox.query(statement);
+      await inbox.insert({ key: "a" }, { key: "fails" });
+      const { stop } = work(inbox.source, async ({ idempotencyKey }, tx) => {
+        const ids = await LeaseJobs.queue("a").insert(
+          tx,
+          [{ idempotencyKey }],
+          tx.client === undefined ? { database: "postgres" } : {},
         );
-      }
-      await broker.start();
-      await broker.publish(LockJobs.queue("a"), "bad lock");
-      await broker.publish(LockJobs.queue("a"), "good lock");
-      await broker.publish(LeaseJobs.queue("a"), "bad lease");
-      await broker.publish(LeaseJobs.queue("a"), "good lease");
-      // Polls come once an hour: only a wake-up after the commit finds the rows.
-      await until(() => seen.length === 4);
-      expect(seen.toSorted()).toEqual(["good lease", "good lease", "good lock", "good lock"]);
-      await until(() => broker.stats()[0]?.settled.ack === 4);
-      expect(await db.rows(LeaseJobs)).toEqual([]);
+        expect(ids).toHaveLength(1);
+        if (idempotencyKey === "fails") throw new Error("no stock");
+      });
+      await until(async () => (await inbox.count("processed")) === 1);
+      await stop();
+      const { rows } = await inbox.query("SELECT payload::text AS payload FROM lease_jobs");
+      expect(rows).toEqual([{ payload: '{"idempotencyKey": "a"}' }]);
     });
 
     test("72: publish by name follows the routes, and so does a subscription", async () => {
@@ -229,6 +222,44 @@ describe("71: writing rows", () => {
       expect(String(await rejection(broker.publish("orders", 3)))).toContain(
         'add one with broker.route("orders", queue)',
       );
+    });
+  });
+});
+
+describe("73: an insert through a handler's tx", () => {
+  forEachSource({ connections: "many" }, (_name, open) => {
+    test("is written with the acknowledgement, and wakes after the commit", async () => {
+      const db = await openTables(open, [LeaseJobs, LockJobs]);
+      const { broker } = testBroker(db.source, { pollIntervalMs: 3_600_000 });
+      const next = LeaseJobs.queue("next");
+      const seen: unknown[] = [];
+      broker.subscribe(next, (message) => void seen.push(message));
+      for (const Jobs of [LeaseJobs, LockJobs]) {
+        broker.subscribe(
+          Jobs.queue("a"),
+          { transactional: true, onFailure: { throw: drop() } },
+          async (message, { tx }) => {
+            await next.insert(tx, [message, message]);
+            // The subscription has looked since the insert, and saw nothing of it.
+            await broker.publish(next, `beside ${message}`);
+            await until(() => seen.includes(`beside ${message}`));
+            await until(() => broker.stats()[0]?.state === "resting");
+            if (String(message).startsWith("bad")) throw new Error("rolled back");
+          },
+        );
+      }
+      await broker.start();
+      for (const Jobs of [LeaseJobs, LockJobs]) {
+        const { name } = Jobs.description;
+        await broker.publish(Jobs.queue("a"), `bad ${name}`);
+        await broker.publish(Jobs.queue("a"), `good ${name}`);
+        // Polls come once an hour: only a wake-up after the commit finds the rows.
+        await until(() => seen.filter((message) => message === `good ${name}`).length === 2);
+      }
+      await until(() => broker.stats()[0]?.settled.ack === 8);
+      expect(seen).not.toContain("bad lease_jobs");
+      expect(seen).not.toContain("bad lock_jobs");
+      await until(async () => (await db.rows(LeaseJobs)).length === 0);
     });
   });
 });
