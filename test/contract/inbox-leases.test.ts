@@ -84,11 +84,13 @@ describe("the lease of a message in hand", () => {
       await inbox.insert({ key: "a" }, { key: "b" });
       const clock = new TestClock();
       const reasons: unknown[] = [];
+      let isWorked = false;
       const { logger, stop } = work(
         inbox.source,
         async ({ idempotencyKey }, tx, signal) => {
           await tx.query(EFFECT, [idempotencyKey]);
           if (idempotencyKey === "b") return;
+          isWorked = true;
           await new Promise((resolve) => signal.addEventListener("abort", resolve));
           reasons.push(signal.reason);
           await expect(tx.query(EFFECT, ["late"])).rejects.toBe(signal.reason);
@@ -96,7 +98,8 @@ describe("the lease of a message in hand", () => {
         },
         { clock, leaseMs: LEASE, batchSize: 1 },
       );
-      await eventually(async () => (await leases(inbox)).length === 1);
+      // The row is claimed before the worker has heard of it, and only then is its lease kept.
+      await eventually(() => isWorked);
       await inbox.query(
         "UPDATE inbox SET claim_token = gen_random_uuid() WHERE state = 'processing'",
       );
@@ -185,11 +188,14 @@ describe("the lease of a message in hand", () => {
       const clock = new TestClock();
       const watched = new WatchedSource(inbox.source);
       const running = latch();
-      const { logger, stop } = work(watched, () => running.opened, { clock, leaseMs: LEASE });
-      const [before] = await eventually(async () => {
-        const ends = await leases(inbox);
-        return ends.length === 1 && watched.inUse === 1 && clock.timers > 0 && ends;
-      });
+      const started = latch();
+      const handler = () => {
+        started.open();
+        return running.opened;
+      };
+      const { logger, stop } = work(watched, handler, { clock, leaseMs: LEASE });
+      await started.opened;
+      const [before] = await leases(inbox);
       // Of the idle claims, which fail at the same time, nothing is asked here.
       await eventually(() => watched.inUse === 1);
       watched.failure = new Error("no route to the database");

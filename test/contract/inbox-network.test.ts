@@ -197,7 +197,8 @@ describe("round trips", () => {
   const expected: Partial<Record<SourceName, number>> = { pg: 2, postgres: 5, handmade: 5 };
 
   forEachSource({ connections: "many" }, (name, open) => {
-    test(`a transactional message with one insert takes ${expected[name]}`, async () => {
+    const trips = expected[name] ?? Number.NaN;
+    test(`a transactional message with one insert takes ${trips}`, async () => {
       const { inbox, proxy, source } = await openBehindProxy(name, open);
       await inbox.insert(...Array.from({ length: 20 }, (_, n) => ({ key: `m${n}` })));
       /**
@@ -215,7 +216,8 @@ describe("round trips", () => {
       await until(() => counts.length === 20);
       await running.stop();
       const [, , , , fifth = 0, , , , ninth = 0] = counts;
-      expect((ninth - fifth) / 4).toBe(expected[name]);
+      // Nobody waits for the trip that gives a connection back: at either end it may count or not yet.
+      expect(Math.abs(ninth - fifth - 4 * trips)).toBeLessThanOrEqual(1);
     });
   });
 });
