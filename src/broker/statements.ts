@@ -1,7 +1,12 @@
 import type { ClaimSettings, Dialect } from "../dialect/dialect.ts";
 import type { Statement } from "../dialect/statement.ts";
 import { TableError } from "../errors.ts";
-import { type FormName, type TableDescription, tableLabel } from "../table/description.ts";
+import {
+  type CustomEventName,
+  type FormName,
+  type TableDescription,
+  tableLabel,
+} from "../table/description.ts";
 
 /**
  * The statements that a subscription to the table will run, by their names.
@@ -39,6 +44,16 @@ export function checkForm(dialect: Dialect, table: TableDescription): void {
       `${label} is held by ${FORM_WORDS[table.form]}, which ${name} does not do; it does: ${forms}`,
     );
   }
+  for (const event of NOT_RUN) {
+    if (table.custom?.[event] === undefined) continue;
+    throw new TableError(
+      `${label}: the custom event "${event}" is not run by this version; events that settle are: ack, retry, discard, retryAfter, deadLetter`,
+    );
+  }
+  for (const [event, own] of Object.entries(table.custom ?? {})) {
+    if (typeof own === "function" || own?.[name] !== undefined) continue;
+    throw new TableError(`${label}: the custom event "${event}" has no function for ${name}`);
+  }
   const { isolation, mode } = table;
   if (isolation !== undefined && !features.isolations.includes(isolation)) {
     throw new TableError(
@@ -51,6 +66,9 @@ export function checkForm(dialect: Dialect, table: TableDescription): void {
     );
   }
 }
+
+/** Never silently the dialect's own in their place. */
+const NOT_RUN: readonly CustomEventName[] = ["claim", "fetch", "extend", "lock", "unlock"];
 
 const FORM_WORDS: { readonly [form in FormName]: string } = {
   rowLock: "row lock",

@@ -119,6 +119,34 @@ describe("B: options of a subscription are refused by name, with what they take 
   });
 });
 
+describe("66: events of the service's own, when it subscribes", () => {
+  const withEvents = (custom: object) => {
+    const Own = inboxTable("own", {
+      columns: {
+        id: c.bigint().id(),
+        lease: c.timestamp().lockedUntil(),
+        payload: c.json().payload(),
+      },
+      custom,
+    });
+    return Own.queue();
+  };
+  const done = async () => undefined;
+
+  test.each(["claim", "fetch", "extend"])("%s is refused, not passed over", (event) => {
+    const wrong = subscribing(withEvents({ [event]: done }), {});
+    expect(wrong).toThrow(TableError);
+    expect(wrong).toThrow(`own: the custom event "${event}" is not run by this version`);
+  });
+
+  test("one that has no function for the broker's database is refused", () => {
+    const wrong = subscribing(withEvents({ ack: { mysql: done } }), {});
+    expect(wrong).toThrow(TableError);
+    expect(wrong).toThrow('own: the custom event "ack" has no function for postgres');
+    expect(subscribing(withEvents({ ack: { postgres: done } }), {})).not.toThrow();
+  });
+});
+
 describe("options of a broker", () => {
   test.each([
     [{ pollInterval: 5 }, 'BrokerOptions has no option "pollInterval"'],
