@@ -4,6 +4,7 @@ import { bundledLicenses } from "./scripts/bundled-licenses.ts";
 /** One file per subpath export of package.json. */
 const library = {
   index: "src/index.ts",
+  testing: "src/testing/index.ts",
   queuebox: "src/queuebox/index.ts",
   pg: "src/driver/pg.ts",
   postgres: "src/driver/postgres-js.ts",

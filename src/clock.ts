@@ -7,6 +7,11 @@ export interface Clock {
   monotonic(): number;
   /** Calls back once after `delayMs` milliseconds, unless cancelled. */
   setTimer(callback: () => void, delayMs: number): Timer;
+  /**
+   * The time of day, for tests that move it on: a broker asks it instead of the database, for tables whose
+   * clock is the database's. Left out: the database is asked.
+   */
+  now?(): Date;
 }
 
 /** A pending callback of {@link Clock.setTimer}. */

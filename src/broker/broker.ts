@@ -9,6 +9,8 @@ import { BrokerRun } from "./broker-run.ts";
 import { dialectOf } from "./dialect-of.ts";
 import { checkListening } from "./listening.ts";
 import { insertMessages, type MessageOptions } from "./messages.ts";
+import { onClock } from "./on-clock.ts";
+import { type OnSettled, onSettled } from "./on-settled.ts";
 import {
   checkGrace,
   queueDescription,
@@ -50,7 +52,13 @@ export class Broker {
     const resolved = resolveBrokerOptions(options);
     const dialect = dialectOf(source, options.dialect);
     if (resolved.listenNotify) checkListening(dialect, source);
-    this.#context = { source, dialect, options: resolved, log: new Log(resolved.logger) };
+    this.#context = {
+      source,
+      dialect,
+      options: resolved,
+      log: new Log(resolved.logger),
+      onSettled: isWatched(options) ? options[onSettled] : undefined,
+    };
   }
 
   /**
@@ -114,7 +122,8 @@ export class Broker {
     options?: MessageOptions,
   ): Promise<QueueOf<Of>["$table"]["id"]> {
     const { dialect, options: settings, source } = this.#context;
-    const ids = await insertMessages(this.#queueOf(queue), source, [message], dialect, {
+    const description = onClock(this.#queueOf(queue), settings.clock);
+    const ids = await insertMessages(description, source, [message], dialect, {
       ...(settings.listenNotify && { notify: true }),
       ...options,
     });
@@ -198,6 +207,21 @@ export class Broker {
     await this.stop();
   }
 
+  /**
+   * Looks once more, and resolves when no subscription finds anything to claim and none has anything in
+   * hand. Rows that are due later are not waited for. At once where nothing runs.
+   */
+  async idle(): Promise<void> {
+    if (this.#state !== "running") return;
+    const claimed = () => this.stats().reduce((sum, each) => sum + each.claimed, 0);
+    let before: number;
+    do {
+      // What one handler wrote may be another's to work.
+      before = claimed();
+      await Promise.all(this.#subscriptions.map((subscription) => subscription.idle()));
+    } while (claimed() !== before);
+  }
+
   /** Whether all is well: it runs, and no subscription has failed or waits for its database. */
   health(): BrokerHealth {
     const subscriptions = this.stats();
@@ -260,6 +284,10 @@ export interface BrokerHealth {
 export type BrokerState = "idle" | "starting" | "running" | "stopping";
 
 const SICK: readonly SubscriptionStats["state"][] = ["backing-off", "stopped", "stopping", "idle"];
+
+function isWatched(options: object): options is { readonly [onSettled]: OnSettled } {
+  return onSettled in options;
+}
 
 function isHandler(value: unknown): value is AnyHandler {
   return typeof value === "function";

@@ -11,6 +11,8 @@ import type { Log } from "../log.ts";
 import type { QueueDescription } from "../table/queue.ts";
 import { FailingRows } from "./failing-rows.ts";
 import { insertMessages } from "./messages.ts";
+import { onClock } from "./on-clock.ts";
+import type { OnSettled } from "./on-settled.ts";
 import type { ResolvedBrokerOptions, ResolvedSubscription } from "./options.ts";
 import { type AnyHandler, SubscriptionReaction } from "./reaction.ts";
 import { RowReader } from "./row-reader.ts";
@@ -37,6 +39,7 @@ export interface BrokerContext {
   readonly dialect: Dialect;
   readonly options: ResolvedBrokerOptions;
   readonly log: Log;
+  readonly onSettled?: OnSettled | undefined;
 }
 
 /** One subscription: wires a form, a reaction and an engine, anew at each start. */
@@ -62,7 +65,7 @@ export class QueueSubscription implements Subscription {
   ) {
     checkForm(broker.dialect, queue.table);
     this.name = options.name;
-    this.queue = queue;
+    this.queue = onClock(queue, broker.options.clock);
     this.#broker = broker;
     this.#options = options;
     this.#handler = handler;
@@ -91,6 +94,11 @@ export class QueueSubscription implements Subscription {
 
   wake(): void {
     this.#engine?.wake();
+  }
+
+  /** Resolves when a claim has found nothing and nothing is in hand. */
+  async idle(): Promise<void> {
+    await this.#engine?.idle();
   }
 
   stats(): SubscriptionStats {
@@ -203,7 +211,8 @@ export class QueueSubscription implements Subscription {
       failing,
       ...(reply !== undefined && {
         reply: (transaction) => async (message, options) => {
-          await insertMessages(reply, transaction ?? source, [message], dialect, options);
+          const queue = onClock(reply, broker.clock);
+          await insertMessages(queue, transaction ?? source, [message], dialect, options);
         },
       }),
       clock: broker.clock,
@@ -222,6 +231,13 @@ export class QueueSubscription implements Subscription {
         if (verdict.kind !== "retry") failing.forget(row.id);
         reaction.settled(row, verdict);
         this.#say(row, verdict);
+        this.#broker.onSettled?.({
+          queue: this.queue.name,
+          id: row.id,
+          attempt: this.#reader.attempt(row),
+          outcome: verdict.kind,
+          ...("reason" in verdict && { reason: verdict.reason }),
+        });
       },
       returned: (row, why, error) => stats.returned(row, why, error),
     };

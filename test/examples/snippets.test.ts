@@ -51,6 +51,7 @@ function snippetOptions(): ts.CompilerOptions {
     noUnusedParameters: false,
     paths: {
       intray: ["./src/index.ts"],
+      "intray/testing": ["./src/testing/index.ts"],
       "intray/queuebox": ["./src/queuebox/index.ts"],
       "intray/pg": ["./src/driver/pg.ts"],
       "intray/postgres": ["./src/driver/postgres-js.ts"],

@@ -1,6 +1,7 @@
 // The same as smoke.mjs, for services that are still CommonJS.
 const doors = {
   intray: require("intray"),
+  testing: require("intray/testing"),
   queuebox: require("intray/queuebox"),
   pg: require("intray/pg"),
   postgres: require("intray/postgres"),

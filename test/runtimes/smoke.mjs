@@ -4,6 +4,7 @@ import * as pg from "intray/pg";
 import * as pglite from "intray/pglite";
 import * as postgres from "intray/postgres";
 import * as queuebox from "intray/queuebox";
+import * as testing from "intray/testing";
 
 const { IntrayError } = intray;
 if (!(new IntrayError("CODE", "message") instanceof Error))
@@ -15,5 +16,5 @@ const names = (door) =>
   Object.keys(door)
     .filter((name) => name !== "default")
     .sort();
-const doors = { intray, queuebox, pg, postgres, pglite };
+const doors = { intray, testing, queuebox, pg, postgres, pglite };
 console.log(JSON.stringify(Object.entries(doors).map(([door, all]) => [door, names(all)])));
