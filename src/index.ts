@@ -3,9 +3,20 @@
  *
  * @module
  */
+
+export type { AdminOptions, RowsOf } from "./broker/admin.ts";
 export { Broker, type BrokerHealth, type BrokerState } from "./broker/broker.ts";
 export type { HandlerContext, HandlerLog, Reply } from "./broker/context.ts";
 export type { DeadLetterColumns } from "./broker/dead-letter.ts";
+export {
+  type DeadLetterRow,
+  type DeadLetterSelection,
+  type DeadLetters,
+  deadLetters,
+  type RetriedDeadLetters,
+  type RetryDestination,
+  type WholeDeadLetterRow,
+} from "./broker/dead-letters.ts";
 export type { Writable } from "./broker/executor.ts";
 export type { Headers } from "./broker/headers.ts";
 export {
@@ -17,9 +28,11 @@ export {
 export { type InboxTable, inboxTable } from "./broker/inbox-table.ts";
 export type { MessageOptions } from "./broker/messages.ts";
 export type { FailurePolicy } from "./broker/policies.ts";
+export { type PurgeOptions, purgeProcessed } from "./broker/purge-processed.ts";
 export type { SubscriptionStats } from "./broker/stats.ts";
 export type { Subscription } from "./broker/subscription.ts";
 export type { QueueInsertOptions, TableQueue } from "./broker/table-queue.ts";
+export { type GroupStatus, tableStatus } from "./broker/table-status.ts";
 export type {
   Answer,
   BatchContext,
@@ -32,6 +45,12 @@ export type {
 } from "./broker/types.ts";
 export type { DdlOptions, TableInsertOptions, WrittenTable } from "./broker/written-table.ts";
 export type { Clock, Timer } from "./clock.ts";
+export {
+  type ConfigTable,
+  type DatabaseConfig,
+  defineConfig,
+  type IntrayConfig,
+} from "./config.ts";
 export type { Delay, DelayText } from "./delay.ts";
 export type {
   AdvisoryLockStatements,

@@ -132,7 +132,7 @@ function counterpart(
 }
 
 /** The first text column without a role that is named for it. */
-function reasonColumn(table: TableDescription): ColumnDescription | undefined {
+export function reasonColumn(table: TableDescription): ColumnDescription | undefined {
   return table.columns.find(
     ({ property, role, type }) =>
       role === undefined && type === "text" && REASON_PROPERTIES.includes(property),

@@ -15,6 +15,6 @@ export function dialectOf(source: ConnectionSource, given: Dialect | undefined):
   );
 }
 
-function isDialect(value: unknown): value is Dialect {
+export function isDialect(value: unknown): value is Dialect {
   return isObject(value) && hasMethods(value, ["begin", "insert", "placeholder"]);
 }

@@ -6,6 +6,11 @@ import { addDead } from "./queuebox/dead/dead.ts";
 import { addDemo } from "./queuebox/demo.ts";
 import { addSql } from "./queuebox/sql.ts";
 import { addStatus } from "./queuebox/status.ts";
+import { addCheck } from "./tables/check.ts";
+import { addDdl as addTableDdl } from "./tables/ddl.ts";
+import { addDead as addTableDead } from "./tables/dead/dead.ts";
+import { addPurge } from "./tables/purge.ts";
+import { addStatus as addTableStatus } from "./tables/status.ts";
 
 /** The command line. `isJson`: commander keeps its errors to itself, since they are told as JSON. */
 export function createProgram(isJson: boolean): Command {
@@ -20,7 +25,18 @@ export function createProgram(isJson: boolean): Command {
         if (!isJson) process.stderr.write(text);
       },
     })
-    .addHelpText("after", helpEnd(["intray queuebox demo", "intray queuebox status --help"]));
+    .addHelpText(
+      "after",
+      helpEnd(
+        ["intray check", "intray status", "intray queuebox demo"],
+        "The tables are those of intray.config.ts (or .js); `queuebox` has commands of its own.",
+      ),
+    );
+  addCheck(program);
+  addTableDdl(program);
+  addTableStatus(program);
+  addTableDead(program);
+  addPurge(program);
   const queuebox = program
     .command("queuebox")
     .description("the inbox table that a QueueBox server fills")

@@ -7,6 +7,7 @@ import type {
   TableDescription,
   TransactionMode,
 } from "../table/description.ts";
+import type { TableAdministration } from "./administration.ts";
 import type { DialectErrors } from "./errors.ts";
 import type { Statement } from "./statement.ts";
 
@@ -67,6 +68,8 @@ export interface Dialect {
   /** The channel on which writers to the table notify. */
   channel?(table: TableDescription): string;
   readonly inspection: TableInspection;
+  /** Left out: the command line and the code for dead letters refuse tables of this dialect. */
+  readonly admin?: TableAdministration;
   /** CREATE TABLE and the indexes that the claims want; with `listenNotify` also the trigger. */
   ddl(table: TableDescription, options?: { readonly listenNotify?: boolean }): readonly string[];
 }

@@ -1,5 +1,7 @@
+import { execFile } from "node:child_process";
 import { copyFile, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { ModuleKind, ScriptTarget, transpileModule } from "typescript";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { inboxDdlText } from "../../src/dialect/postgres/inbox-ddl.ts";
@@ -9,6 +11,13 @@ import { makeProject, type Project, repository, tarball } from "../support/packa
 import { until } from "../support/until.ts";
 import { Program } from "./program.ts";
 import { installRuntimes, isInstalled, type Runtime, runtimes } from "./runtimes.ts";
+
+/** Types, and an enum, which no Node takes away by itself. */
+const CONFIG = `import { c, inboxTable } from "intray";
+enum Kind { Jobs = "jobs" }
+const Jobs = inboxTable(Kind.Jobs as string, { columns: { id: c.bigint().id() } });
+export default { databases: { main: { url: process.env.NOWHERE!, tables: [Jobs] } } } satisfies object;
+`;
 
 let bare: Project;
 let withPg: Project;
@@ -26,6 +35,7 @@ beforeAll(async () => {
   for (const file of ["smoke.mjs", "smoke.cjs"]) {
     await copyFile(join(repository, "test", "runtimes", file), join(bare.folder, file));
   }
+  await writeFile(join(bare.folder, "intray.config.ts"), CONFIG);
   const readme = await readFile(join(repository, "README.md"), "utf8");
   for (const name of ["queuebox", "tables"]) {
     const code = example(readme, name);
@@ -51,6 +61,13 @@ describe.each(runtimes.map((each) => [each.name, each] as const))("%s", (_name, 
     const esm = await new Program(runtime, "smoke.mjs", bare.folder).end();
     const commonJs = await new Program(runtime, "smoke.cjs", bare.folder).end();
     expect(JSON.parse(esm)).toEqual(JSON.parse(commonJs));
+  });
+
+  test("82: the command line takes a configuration in TypeScript", async (context) => {
+    if (!isInstalled(runtime)) context.skip(`${runtime.name} is not made for this platform`);
+    const args = [...runtime.args, join("node_modules", "intray", "dist", "cli.mjs"), "ddl"];
+    const { stdout } = await promisify(execFile)(runtime.command, args, { cwd: bare.folder });
+    expect(stdout).toContain('CREATE TABLE IF NOT EXISTS "jobs" (');
   });
 
   test.skipIf(isMissing("postgres"))(

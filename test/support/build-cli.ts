@@ -9,6 +9,8 @@ export default async function setup(): Promise<void> {
   const packed = process.env["INTRAY_TARBALL"];
   if (packed !== undefined && packed !== "") return;
   const tsdown = dirname(createRequire(import.meta.url).resolve("tsdown/package.json"));
-  const args = [join(tsdown, "dist", "run.mjs"), "--filter", "cli", "--logLevel", "warn"];
-  await promisify(execFile)(process.execPath, args, { cwd: repository });
+  for (const name of ["cli", "cli-typescript"]) {
+    const args = [join(tsdown, "dist", "run.mjs"), "--filter", name, "--logLevel", "warn"];
+    await promisify(execFile)(process.execPath, args, { cwd: repository });
+  }
 }

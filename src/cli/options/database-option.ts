@@ -9,15 +9,17 @@ export const databaseOption: Option = new Option(
 /**
  * The URL that was given, or undefined. Its text never goes into an error: it may hold a password.
  *
+ * @param place what the error calls it.
  * @throws UsageError where it is no PostgreSQL URL.
  */
-export function databaseUrl(given: string | undefined): string | undefined {
+export function databaseUrl(
+  given: string | undefined,
+  place = "DATABASE_URL (or --database-url)",
+): string | undefined {
   const url = given?.trim();
   if (url === undefined || url === "") return undefined;
   if (!/^postgres(ql)?:\/\//i.test(url)) {
-    throw new UsageError(
-      "DATABASE_URL (or --database-url) takes a URL that begins with postgres:// or postgresql://",
-    );
+    throw new UsageError(`${place} takes a URL that begins with postgres:// or postgresql://`);
   }
   return url;
 }

@@ -2,13 +2,22 @@ import type { Dialect } from "../dialect.ts";
 import { isSessionLost, isTransactionAborted, isTransient, isUnstorableText } from "./errors.ts";
 import { prepareStatement } from "./prepare.ts";
 import { arrayText, isClaimLost, longestName, quoted } from "./sql.ts";
+import {
+  moveStatement,
+  purgeStatement,
+  removeStatement,
+  rowStatement,
+  rowsStatement,
+} from "./table-admin.ts";
 import { advisoryLockStatements } from "./table-advisory-lock.ts";
 import { columnsStatement, versionStatement } from "./table-catalogue.ts";
+import { fits } from "./table-column-types.ts";
 import { tableChannel, tableDdl } from "./table-ddl.ts";
 import { tableIndexes } from "./table-indexes.ts";
 import { insertStatement } from "./table-insert.ts";
 import { leaseStatements } from "./table-lease.ts";
 import { rowLockStatements } from "./table-row-lock.ts";
+import { statusStatement } from "./table-status.ts";
 import { timeoutsStatement } from "./timeouts.ts";
 import { checkDeferred, transactionStatements } from "./transaction-truth.ts";
 import { begin, isolations } from "./transactions.ts";
@@ -49,6 +58,15 @@ export const postgres: Dialect = {
     oldestVersion: { version: 110_000, label: "11" },
     prepare: prepareStatement,
     indexes: tableIndexes,
+  },
+  admin: {
+    fits,
+    status: statusStatement,
+    rows: rowsStatement,
+    row: rowStatement,
+    move: moveStatement,
+    remove: removeStatement,
+    purge: purgeStatement,
   },
   ddl: tableDdl,
 };

@@ -44,16 +44,17 @@ const ANEW: ReadonlySet<string | undefined> = new Set([
   "processedAt",
 ]);
 
-function toTable(
+/** `held`: what selects the rows as `locked`, by their ids alone where there is no reason. */
+export function toTable(
   sql: TableSql,
   table: TableSql["table"],
   { copied = [], reason }: DeadLetterSettings,
-): string {
-  const { attempt, group, retryAfter } = table.roles;
-  const held = heldRows(sql, {
+  held: string = heldRows(sql, {
     lists: reason === undefined ? [] : [reasons],
     lock: "UPDATE",
-  });
+  }),
+): string {
+  const { attempt, group, retryAfter } = table.roles;
   const taken = copied.filter(([, to]) => !ANEW.has(to.role) && to !== reason);
   const cells: { to: ColumnDescription; value: string }[] = taken.map(([, to], index) => ({
     to,

@@ -1,0 +1,87 @@
+import type { TableAdministration } from "../dialect/administration.ts";
+import { bind } from "../dialect/bind.ts";
+import type { Dialect } from "../dialect/dialect.ts";
+import { dialectNamed } from "../dialect/dialects.ts";
+import type { Statement } from "../dialect/statement.ts";
+import { TableError } from "../errors.ts";
+import { isObject, shown } from "../options.ts";
+import { type TableDescription, tableLabel } from "../table/description.ts";
+import type { QueueDescription } from "../table/queue.ts";
+import { isDialect } from "./dialect-of.ts";
+import { executorOf, type Writable } from "./executor.ts";
+import type { DescribedTable } from "./types.ts";
+
+/** A queue, or all rows of a table. */
+export type RowsOf = QueueDescription | DescribedTable;
+
+/** How a table is reached, where its connection does not tell. */
+export interface AdminOptions {
+  /** The database's dialect, or its name. Default: as the connection tells. */
+  readonly dialect?: Dialect | string;
+}
+
+/** Rows of one table, and of one of its groups where that was named. */
+export interface Place {
+  readonly table: TableDescription;
+  /** Undefined: all groups, or a table without. */
+  readonly group: string | undefined;
+}
+
+/** @throws TypeError for what is neither a queue nor a described table. */
+export function placeOf(of: unknown): Place {
+  if (isObject(of) && isTable(of.table) && typeof of.groups === "string") {
+    return { table: of.table, group: typeof of.group === "string" ? of.group : undefined };
+  }
+  if (isObject(of) && isTable(of.description)) return { table: of.description, group: undefined };
+  throw new TypeError(`this takes a queue or a described table, not ${shown(of)}`);
+}
+
+function isTable(value: unknown): value is TableDescription {
+  return isObject(value) && Array.isArray(value.columns) && isObject(value.roles);
+}
+
+/** A table's administration on one connection: the dialect's statements, run one by one. */
+export class TableAdmin {
+  readonly table: TableDescription;
+  readonly statements: TableAdministration;
+  readonly dialect: Dialect;
+  readonly #executor: ReturnType<typeof executorOf>;
+
+  /** @throws TypeError or TableError where nobody knows how to reach the table. */
+  constructor(conn: Writable, table: TableDescription, { dialect }: AdminOptions = {}) {
+    this.#executor = executorOf(conn);
+    this.table = table;
+    this.dialect = resolved(table, dialect ?? this.#executor.database);
+    const { admin, name } = this.dialect;
+    if (admin === undefined) {
+      throw new TableError(
+        `${tableLabel(table)}: the dialect ${name} has no statements to manage rows with (its member "admin")`,
+      );
+    }
+    this.statements = admin;
+  }
+
+  /** Runs a statement by itself; the time goes with it where the table's clock is not the database's. */
+  async ask<Row>(statement: Statement, values: Readonly<Record<string, unknown>>): Promise<Row[]> {
+    const { clock } = this.table;
+    const now = (typeof clock === "function" ? clock() : new Date()).toISOString();
+    const begin = this.dialect.begin(this.dialect.safeLevel);
+    const step = bind(statement, { ...values, now });
+    const [result] = await this.#executor.run([{ ...step, prepare: false }], begin);
+    // What the rows hold is the statement's to say.
+    return (result?.rows ?? []) as Row[];
+  }
+
+  /** The ids as the parameter that a statement takes. */
+  list(ids: readonly string[]): unknown {
+    return this.dialect.list(ids);
+  }
+}
+
+function resolved(table: TableDescription, dialect: Dialect | string | undefined): Dialect {
+  if (typeof dialect === "string") return dialectNamed(dialect);
+  if (isDialect(dialect)) return dialect;
+  throw new TypeError(
+    `${tableLabel(table)}: the connection does not tell its database; say it, as { dialect: "postgres" }`,
+  );
+}

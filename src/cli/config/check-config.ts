@@ -1,0 +1,94 @@
+import { isDialect } from "../../broker/dialect-of.ts";
+import type { Dialect } from "../../dialect/dialect.ts";
+import { dialectNamed } from "../../dialect/dialects.ts";
+import { checkKnownKeys, isObject, shown } from "../../options.ts";
+import type { TableDescription } from "../../table/description.ts";
+import { CliError } from "../cli-error.ts";
+
+/** A configuration as the commands take it. */
+export interface Config {
+  /** Its file. */
+  readonly path: string;
+  readonly databases: readonly ConfiguredDatabase[];
+}
+
+export interface ConfiguredDatabase {
+  readonly name: string;
+  /** Whoever connects sees that there is one. */
+  readonly url: string | undefined;
+  readonly dialect: Dialect;
+  readonly tables: readonly TableDescription[];
+}
+
+/** @throws CliError that names the file, the place in it, and what it takes there. */
+export function checkConfig(path: string, exported: unknown): Config {
+  try {
+    if (!isObject(exported)) {
+      throw new TypeError(
+        exported === undefined
+          ? "there is no default export: write export default defineConfig({ ... })"
+          : `the default export takes an object, as defineConfig({ ... }), not ${shown(exported)}`,
+      );
+    }
+    const { databases } = checkKnownKeys("the configuration", exported, ["databases"]);
+    if (!isObject(databases) || Array.isArray(databases) || Object.keys(databases).length === 0) {
+      throw new TypeError(
+        `databases takes an object with a name for each database, as { main: { url, tables } }, not ${shown(databases)}`,
+      );
+    }
+    return {
+      path,
+      databases: Object.entries(databases).map(([name, each]) => databaseOf(name, each)),
+    };
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new CliError("CONFIG", `${path}: ${why}`, 2);
+  }
+}
+
+function databaseOf(name: string, value: unknown): ConfiguredDatabase {
+  const place = `databases.${name}`;
+  const given = checkKnownKeys(place, value, ["url", "dialect", "tables"]);
+  const { dialect = "postgres", tables, url } = given;
+  if (url !== undefined && typeof url !== "string") {
+    throw new TypeError(`${place}.url takes a URL as text, not ${shown(url)}`);
+  }
+  if (!Array.isArray(tables) || tables.length === 0) {
+    throw new TypeError(
+      `${place}.tables takes a list of what inboxTable() made, not ${Array.isArray(tables) ? "an empty one" : shown(tables)}`,
+    );
+  }
+  const list: readonly unknown[] = tables;
+  return {
+    name,
+    url: url?.trim() || undefined,
+    dialect: dialectOf(place, dialect),
+    tables: list.map((table, index) => tableOf(`${place}.tables[${index}]`, table)),
+  };
+}
+
+function dialectOf(place: string, value: unknown): Dialect {
+  if (typeof value === "string") return dialectNamed(value);
+  if (isDialect(value)) return value;
+  throw new TypeError(`${place}.dialect takes a dialect's name, such as "postgres", or a Dialect`);
+}
+
+function tableOf(place: string, value: unknown): TableDescription {
+  const description = isObject(value) ? value.description : undefined;
+  if (isDescription(description)) return description;
+  const isQueue = isObject(value) && isDescription(value.table);
+  throw new TypeError(
+    isQueue
+      ? `${place} is a queue: it takes the table itself, as inboxTable() made it`
+      : `${place} is no described table: it takes what inboxTable() made, not ${shown(value)}`,
+  );
+}
+
+function isDescription(value: unknown): value is TableDescription {
+  return (
+    isObject(value) &&
+    typeof value.name === "string" &&
+    Array.isArray(value.columns) &&
+    isObject(value.roles)
+  );
+}
