@@ -1,5 +1,6 @@
 import type { Dialect } from "./dialect/dialect.ts";
 import type { TableDescription } from "./table/description.ts";
+import type { QueueDescription } from "./table/queue.ts";
 
 /** What `intray.config.ts` exports: the databases that the command line works with. */
 export interface IntrayConfig {
@@ -18,6 +19,11 @@ export interface DatabaseConfig {
   readonly dialect?: string | Dialect;
   /** What `inboxTable`, `inboxHeaders` and `inboxMessage` made. */
   readonly tables: readonly ConfigTable[];
+  /**
+   * Where dead letters go: queues, or whole tables. `intray status` marks them, and `intray dead` is about
+   * the only one where no other was named. Default none.
+   */
+  readonly deadLetters?: readonly (QueueDescription | ConfigTable)[];
 }
 
 /** A described table. */

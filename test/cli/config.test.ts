@@ -115,6 +115,11 @@ describe("82: the configuration", () => {
       export default { databases: { main: { dialect: "oracle", tables: [EmailJobs] } } };`,
       /there is no dialect "oracle" here; there are postgres/,
     ],
+    [
+      `import { EmailJobs } from ${TABLES};
+      export default { databases: { main: { tables: [EmailJobs], deadLetters: ["x"] } } };`,
+      /databases\.main\.deadLetters\[0\] takes a queue or a described table, not "x"/,
+    ],
     ['throw new Error("no secrets here");', /cannot be loaded: Error: no secrets here/],
     ["export default {", /cannot be loaded: .*SyntaxError/],
     ['import "./nowhere.ts"; export default {};', /cannot be loaded: .*nowhere\.ts/],

@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { describeOn } from "../support/databases.ts";
 import { until } from "../support/until.ts";
@@ -8,8 +9,9 @@ import {
   FOLDER,
   intray,
 } from "./described/described-database.ts";
-import { Cli, jsonError } from "./run-cli.ts";
+import { Cli, folderWith, jsonError } from "./run-cli.ts";
 
+const TABLES = JSON.stringify(join(FOLDER, "tables.ts"));
 /** More than a double holds. */
 const LARGE = 9_007_199_254_740_993n;
 const HELD = "clock_timestamp() + interval '1 hour'";
@@ -133,6 +135,32 @@ describeOn("postgres", "78, D1: intray dead", () => {
     expect(table.stdout).not.toContain("\u0000");
     const none = await intray(["dead", "list", "--table", "failed_jobs"], { url });
     expect(none).toMatchObject({ code: 0, stdout: "no row waits in app.failed_jobs\n" });
+  });
+
+  test("knows where dead letters go, where the configuration says it", async () => {
+    const { url } = await threeDead();
+    const config = (...deadLetters: string[]) =>
+      folderWith({
+        "intray.config.ts": `import { EmailJobs, FailedJobs } from ${TABLES};
+          const deadLetters = [${deadLetters.join(", ")}];
+          export default { databases: { main: {
+            url: process.env.DATABASE_URL, tables: [EmailJobs, FailedJobs], deadLetters } } };`,
+      });
+    const cwd = await config('EmailJobs.queue("emails-failed")');
+    const { stdout } = await intray(["dead", "list", "--json"], { cwd, url });
+    expect(JSON.parse(stdout)).toMatchObject({ table: "app.email_jobs", dead: { length: 3 } });
+    const status = await intray(["status", "--json"], { cwd, url });
+    expect(JSON.parse(status.stdout).groups).toMatchObject([
+      { group: "emails", deadLetters: false },
+      { group: "emails-failed", deadLetters: true },
+      { table: "app.failed_jobs", deadLetters: false },
+    ]);
+    expect((await intray(["status"], { cwd, url })).stdout).toContain("emails-failed (dead)");
+    const two = await config('EmailJobs.queue("emails-failed")', "FailedJobs");
+    expect(await intray(["dead", "list"], { cwd: two, url })).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("app.email_jobs, group emails-failed; app.failed_jobs"),
+    });
   });
 
   test("shows a row whole, every digit of it", async () => {

@@ -1,3 +1,4 @@
+import { type Place, placeOf } from "../../broker/admin.ts";
 import { isDialect } from "../../broker/dialect-of.ts";
 import type { Dialect } from "../../dialect/dialect.ts";
 import { dialectNamed } from "../../dialect/dialects.ts";
@@ -18,6 +19,7 @@ export interface ConfiguredDatabase {
   readonly url: string | undefined;
   readonly dialect: Dialect;
   readonly tables: readonly TableDescription[];
+  readonly deadLetters: readonly Place[];
 }
 
 /** @throws CliError that names the file, the place in it, and what it takes there. */
@@ -48,8 +50,8 @@ export function checkConfig(path: string, exported: unknown): Config {
 
 function databaseOf(name: string, value: unknown): ConfiguredDatabase {
   const place = `databases.${name}`;
-  const given = checkKnownKeys(place, value, ["url", "dialect", "tables"]);
-  const { dialect = "postgres", tables, url } = given;
+  const given = checkKnownKeys(place, value, ["url", "dialect", "tables", "deadLetters"]);
+  const { deadLetters = [], dialect = "postgres", tables, url } = given;
   if (url !== undefined && typeof url !== "string") {
     throw new TypeError(`${place}.url takes a URL as text, not ${shown(url)}`);
   }
@@ -58,12 +60,17 @@ function databaseOf(name: string, value: unknown): ConfiguredDatabase {
       `${place}.tables takes a list of what inboxTable() made, not ${Array.isArray(tables) ? "an empty one" : shown(tables)}`,
     );
   }
+  if (!Array.isArray(deadLetters)) {
+    throw new TypeError(`${place}.deadLetters takes a list of queues, not ${shown(deadLetters)}`);
+  }
   const list: readonly unknown[] = tables;
+  const dead: readonly unknown[] = deadLetters;
   return {
     name,
     url: url?.trim() || undefined,
     dialect: dialectOf(place, dialect),
     tables: list.map((table, index) => tableOf(`${place}.tables[${index}]`, table)),
+    deadLetters: dead.map((each, index) => deadLettersOf(`${place}.deadLetters[${index}]`, each)),
   };
 }
 
@@ -82,6 +89,14 @@ function tableOf(place: string, value: unknown): TableDescription {
       ? `${place} is a queue: it takes the table itself, as inboxTable() made it`
       : `${place} is no described table: it takes what inboxTable() made, not ${shown(value)}`,
   );
+}
+
+function deadLettersOf(place: string, value: unknown): Place {
+  try {
+    return placeOf(value);
+  } catch {
+    throw new TypeError(`${place} takes a queue or a described table, not ${shown(value)}`);
+  }
 }
 
 function isDescription(value: unknown): value is TableDescription {

@@ -53,6 +53,8 @@ interface Line extends GroupStatus {
   readonly database: string;
   readonly table: string;
   readonly form: FormName;
+  /** The configuration says that dead letters go there. */
+  readonly deadLetters: boolean;
 }
 
 async function showStatus(options: StatusOptions): Promise<void> {
@@ -91,8 +93,20 @@ async function look(
         await seeTable(source, { database, table });
         const groups = await tableStatus(source, rowsAt(table, options.group), settings);
         const { form } = table;
+        const isDead = ({ group }: GroupStatus) =>
+          database.deadLetters.some(
+            (each) =>
+              tableLabel(each.table) === label &&
+              (each.group === undefined || each.group === group),
+          );
         lines.push(
-          ...groups.map((each) => ({ database: database.name, table: label, form, ...each })),
+          ...groups.map((each) => ({
+            database: database.name,
+            table: label,
+            form,
+            ...each,
+            deadLetters: isDead(each),
+          })),
         );
       }
     });
@@ -110,7 +124,10 @@ const number = (value: number | null): string => (value === null ? "-" : String(
 const COLUMNS: readonly Column<Line>[] = [
   { title: "database", text: ({ database }) => database },
   { title: "table", text: ({ table }) => table },
-  { title: "group", text: ({ group }) => group ?? "-" },
+  {
+    title: "group",
+    text: ({ deadLetters, group }) => `${group ?? "-"}${deadLetters ? " (dead)" : ""}`,
+  },
   { title: "waiting", text: ({ waiting }) => number(waiting), align: "right" },
   { title: "due later", text: ({ future }) => number(future), align: "right" },
   { title: "in work", text: ({ inWork }) => number(inWork), align: "right" },

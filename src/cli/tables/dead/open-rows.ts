@@ -5,6 +5,7 @@ import {
 } from "../../../broker/dead-letters.ts";
 import { type TableDescription, tableLabel } from "../../../table/description.ts";
 import { CliError, UsageError } from "../../cli-error.ts";
+import type { ConfiguredDatabase } from "../../config/check-config.ts";
 import { databasesNamed, loadConfig } from "../../config/load-config.ts";
 import { type PlacedTable, tableNamed } from "../../config/named-table.ts";
 import { withConfigured } from "../../config/open-database.ts";
@@ -34,20 +35,48 @@ export async function withRows<T>(
   use: (open: OpenRows) => Promise<T>,
 ): Promise<T> {
   const config = await loadConfig(options.config);
-  const place = tableNamed(config, databasesNamed(config, options.database), options.table);
-  const { database, table } = place;
-  const of = rowsAt(table, options.group);
+  const databases = databasesNamed(config, options.database);
+  const isNamed = options.table !== undefined || options.group !== undefined;
+  const place: PlacedRows = (isNamed ? undefined : onlyDeadLetters(databases)) ?? {
+    ...tableNamed(config, databases, options.table),
+    group: options.group,
+  };
+  const { database, group, table } = place;
+  const of = rowsAt(table, group);
   return await withConfigured(config, database, async ({ source }) => {
     await seeTable(source, place);
-    const { group } = options;
     return await use({
       rows: deadLetters(source, of, { dialect: database.dialect }),
       table,
       group,
-      label: group === undefined ? tableLabel(table) : `${tableLabel(table)}, group ${group}`,
+      label: labelOf(table, group),
       other: (name) => (name === undefined ? table : otherOf(config, place, name)),
     });
   });
+}
+
+interface PlacedRows extends PlacedTable {
+  readonly group: string | undefined;
+}
+
+/**
+ * The dead letters that the configuration names, where it names any.
+ *
+ * @throws UsageError where there are several.
+ */
+function onlyDeadLetters(databases: readonly ConfiguredDatabase[]): PlacedRows | undefined {
+  const all = databases.flatMap((database) =>
+    database.deadLetters.map((each): PlacedRows => ({ database, ...each })),
+  );
+  if (all.length <= 1) return all[0];
+  const known = all.map(({ group, table }) => labelOf(table, group)).join("; ");
+  throw new UsageError(
+    `which dead letters? there are ${known}: name them with --table and --group`,
+  );
+}
+
+function labelOf(table: TableDescription, group: string | undefined): string {
+  return group === undefined ? tableLabel(table) : `${tableLabel(table)}, group ${group}`;
 }
 
 function otherOf(
