@@ -9,7 +9,10 @@ import { types } from "./types.ts";
 /** The group's rows, or everybody's. */
 export function ofGroup(sql: TableSql, { groups }: ClaimSettings, alias = "i"): string[] {
   const group = sql.of("group", alias);
-  return groups === "one" && group !== undefined ? [`${group} = ${sql.param("group")}::text`] : [];
+  const column = sql.table.roles.group;
+  return groups === "one" && group !== undefined && column !== undefined
+    ? [`${group} = ${sql.groupValue(column)}`]
+    : [];
 }
 
 /**
@@ -18,8 +21,9 @@ export function ofGroup(sql: TableSql, { groups }: ClaimSettings, alias = "i"): 
  */
 export function stillOfGroup(sql: TableSql, { groups }: ClaimSettings): string[] {
   const group = sql.of("group");
-  return groups === "one" && group !== undefined
-    ? [`${group} IS NOT DISTINCT FROM ${sql.param("group")}::text`]
+  const column = sql.table.roles.group;
+  return groups === "one" && group !== undefined && column !== undefined
+    ? [`${group} IS NOT DISTINCT FROM ${sql.groupValue(column)}`]
     : [];
 }
 

@@ -23,7 +23,9 @@ function toGroup(sql: TableSql, { reason }: DeadLetterSettings): string {
   const done = sql.column("processedAt");
   const held = heldRows(sql, { lists: reason === undefined ? [] : [reasons] });
   const changes = [
-    ...(group === undefined ? [] : [{ column: group, value: `${sql.param("group")}::text` }]),
+    ...(group === undefined || roles.group === undefined
+      ? []
+      : [{ column: group, value: sql.groupValue(roles.group) }]),
     ...(attempt === undefined ? [] : [{ column: attempt, value: String(attemptFrom) }]),
     ...(due === undefined
       ? []
@@ -60,7 +62,7 @@ export function toTable(
     to,
     value: `gone.v${index}`,
   }));
-  if (group !== undefined) cells.push({ to: group, value: `${sql.param("group")}::text` });
+  if (group !== undefined) cells.push({ to: group, value: sql.groupValue(group) });
   if (attempt !== undefined) cells.push({ to: attempt, value: String(table.attemptFrom) });
   if (retryAfter !== undefined && !retryAfter.nullable && retryAfter.generated === "never") {
     cells.push({ to: retryAfter, value: sql.clock });

@@ -1,8 +1,10 @@
 /** The first rows of fifo groups: only they can be claimed. */
+import type { ColumnDescription } from "../../table/description.ts";
 import type { ClaimSettings } from "../dialect.ts";
 import { ofGroup } from "./table-claim.ts";
-import { all, type TableSql } from "./table-names.ts";
+import { all, cast, type TableSql } from "./table-names.ts";
 import { firstRow } from "./table-order.ts";
+import { sqlTypes } from "./types.ts";
 
 /** How many groups one claim looks at, where it reads every group. */
 export const groupsLookedAt = 500;
@@ -20,7 +22,9 @@ export function groupHeads(
   settings: ClaimSettings,
 ): { readonly parts: readonly string[]; readonly heads: string } {
   const group = sql.of("group");
-  if (group === undefined) throw new TypeError("a fifo table has a group column");
+  const column = sql.table.roles.group;
+  if (group === undefined || column === undefined)
+    throw new TypeError("a fifo table has a group column");
   const extra = [`${group}::text AS group_key`, `(${all(sql.due(), sql.free())}) AS ready`];
   if (settings.groups === "one") {
     const conditions = [...ofGroup(sql, settings), ...sql.open()];
@@ -45,9 +49,9 @@ export function groupHeads(
   const pivot = randomRow(sql, group);
   const parts = [
     `start AS (
-  ${pivot ?? "SELECT NULL::text AS value"}
+  ${pivot ?? `SELECT NULL::${sqlTypes[column.type]} AS value`}
 )`,
-    walk("walk", `${group} >= coalesce(start.value, '')`, ""),
+    walk("walk", `${group} >= coalesce(start.value, ${lowest(column)})`, ""),
     ...(pivot === undefined ? [] : [walk("wrapped", "", `${group} < start.value`)]),
     `heads AS (
   SELECT head.*
@@ -70,14 +74,27 @@ function randomRow(sql: TableSql, group: string): string | undefined {
   const { id } = sql.table.roles;
   const probe = pivotOf(sql, id?.type);
   if (probe === undefined) return undefined;
+  const isText = sql.table.roles.group?.type === "text";
   return `SELECT (
-    SELECT ${group}::text
+    SELECT ${group}${isText ? "::text" : ""}
     FROM ${sql.name} AS i
     WHERE i.${sql.id} >= (${probe})
     ORDER BY i.${sql.id}
     LIMIT 1
   ) AS value`;
 }
+
+/** No group comes before it. */
+function lowest(column: ColumnDescription): string {
+  return column.type === "text" ? "''" : cast(`'${LOWEST.get(column.type) ?? ""}'`, column);
+}
+
+const LOWEST: ReadonlyMap<string, string> = new Map([
+  ["smallint", "-32768"],
+  ["integer", "-2147483648"],
+  ["bigint", "-9223372036854775808"],
+  ["uuid", "00000000-0000-0000-0000-000000000000"],
+]);
 
 function pivotOf(sql: TableSql, type: string | undefined): string | undefined {
   switch (type) {

@@ -23,7 +23,7 @@ import { groupHeads } from "./table-fifo.ts";
 import { type Change, counted, unleased } from "./table-held.ts";
 import { leaseEnd } from "./table-lease-end.ts";
 import { ackOrFail, extend, lockOrFail, lookAgain, readBack, release } from "./table-lease-hold.ts";
-import { all, TableSql } from "./table-names.ts";
+import { all, cast, TableSql } from "./table-names.ts";
 import { settlements } from "./table-settle.ts";
 
 /** @throws TypeError for a table without a lease column. */
@@ -86,9 +86,10 @@ function lockedRow(sql: TableSql, settings: LeaseSettings, id: string): string {
 
 function fifoClaim(sql: TableSql, settings: LeaseSettings): Statement {
   const { heads, parts } = groupHeads(sql, settings);
+  const { group } = sql.table.roles;
   const lease = sql.of("lockedUntil", "o");
   const others = all(
-    `${sql.of("group", "o")} = head.group_key`,
+    `${sql.of("group", "o")} = ${group === undefined ? "NULL" : cast("head.group_key", group)}`,
     `${lease} IS NOT NULL`,
     sql.open("o"),
     `o.${sql.id} <> head.id`,

@@ -2,7 +2,7 @@
  * A described table as SQL: its quoted names, its conditions, and the parameters of one statement. Every
  * statement is built with one of its own, as the parameters are numbered in the order of their use.
  */
-import type { Role, TableDescription } from "../../table/description.ts";
+import type { ColumnDescription, Role, TableDescription } from "../../table/description.ts";
 import { tableLabel } from "../../table/description.ts";
 import type { Statement } from "../statement.ts";
 import { instant, isoTime, literal, quoted } from "./sql.ts";
@@ -74,6 +74,11 @@ export class TableSql {
     return this.table.clock === "database" ? databases : `${this.param("now")}::text::timestamptz`;
   }
 
+  /** The parameter `group` as a value of the group column, here or of another table. */
+  groupValue(group: ColumnDescription): string {
+    return cast(`${this.param("group")}::text`, group);
+  }
+
   /** Not processed: the predicate of the table's partial indexes, word by word. */
   open(alias = "i"): string[] {
     const done = this.of("processedAt", alias);
@@ -128,6 +133,11 @@ export class TableSql {
   hash(key: string, seed: 0 | 1): string {
     return `hashtextextended(${literal(`${tableLabel(this.table)}.`)} || ${key}, ${seed})`;
   }
+}
+
+/** A text as a value of the column's type; text stays what it is. */
+export function cast(text: string, { type }: ColumnDescription): string {
+  return sqlTypes[type] === "text" ? text : `${text}::${sqlTypes[type]}`;
 }
 
 /** Conditions as one, true where there is none. */
