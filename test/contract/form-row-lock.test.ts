@@ -194,15 +194,20 @@ describe("the row lock form", () => {
     test("7: a stop rolls back what it cut off, and spends no attempt", async () => {
       const jobs = await openForm(open, { form: "rowLock" });
       await jobs.insert("a");
+      let hasWritten = false;
       const worker = subscribe(
         jobs,
         async ({ signal, tx }) => {
           await tx.query(EFFECT, ["a"]);
-          await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
+          hasWritten = true;
+          await new Promise<void>((resolve) => {
+            if (signal.aborted) resolve();
+            else signal.addEventListener("abort", () => resolve());
+          });
         },
         { transactional: true, graceMs: 10 },
       );
-      await until(() => worker.engine.running === 1);
+      await until(() => hasWritten);
       await worker.stop();
       expect(await jobs.rows()).toMatchObject([{ attempt: 1, isDue: true }]);
       expect(await jobs.effects()).toEqual([]);
