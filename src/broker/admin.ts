@@ -6,6 +6,7 @@ import type { Statement } from "../dialect/statement.ts";
 import { TableError } from "../errors.ts";
 import { isObject, shown } from "../options.ts";
 import { type TableDescription, tableLabel } from "../table/description.ts";
+import { checkNames } from "../table/names.ts";
 import type { QueueDescription } from "../table/queue.ts";
 import { isDialect } from "./dialect-of.ts";
 import { executorOf, type Writable } from "./executor.ts";
@@ -58,6 +59,7 @@ export class TableAdmin {
         `${tableLabel(table)}: the dialect ${name} has no statements to manage rows with (its member "admin")`,
       );
     }
+    checkNames(table, this.dialect);
     this.statements = admin;
   }
 

@@ -258,7 +258,11 @@ export class Broker {
   }
 
   #notifyAbout({ table }: QueueDescription): void {
-    if (this.#context.options.listenNotify) notifyAbout(table);
+    const { dialect, options } = this.#context;
+    if (!options.listenNotify) return;
+    // Throws where the channel's name is too long.
+    dialect.channel?.(table);
+    notifyAbout(table);
   }
 
   #refuseTwins(): void {

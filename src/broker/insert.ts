@@ -3,6 +3,7 @@ import type { Dialect } from "../dialect/dialect.ts";
 import type { QueryResult, StatementStep } from "../driver/connection.ts";
 import { isObject, shown } from "../options.ts";
 import { type ColumnDescription, type TableDescription, tableLabel } from "../table/description.ts";
+import { checkNames } from "../table/names.ts";
 import { decodeColumn, encodeColumn } from "./column-values.ts";
 import { executorOf } from "./executor.ts";
 import { commitOf } from "./handler-transactions.ts";
@@ -41,6 +42,7 @@ export async function insertRows(
   const executor = executorOf(conn);
   if (rows.length === 0) return [];
   const { dialect } = settings;
+  checkNames(table, dialect);
   const inserts = insertSteps(table, rows, settings);
   const groups = groupsOf(table, rows);
   const news = notices(table, conn, groups, settings);
@@ -159,9 +161,10 @@ function notices(
   groups: ReadonlySet<string | undefined>,
   { dialect, notify = isNotified(table) }: WriteSettings,
 ): StatementStep[] {
+  if (!notify) return [];
   const statement = dialect.notify?.();
   const channel = dialect.channel?.(table);
-  if (!notify || statement === undefined || channel === undefined) return [];
+  if (statement === undefined || channel === undefined) return [];
   const commit = isObject(conn) ? commitOf(conn) : undefined;
   // An empty payload wakes all, so it stands for every other one.
   const payloads = groups.has(undefined) ? [""] : [...groups].map(noticeOf);

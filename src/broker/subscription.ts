@@ -8,6 +8,7 @@ import { LAST_WAIT_MS } from "../form/handler-end.ts";
 import type { FormObserver, Verdict } from "../form/reaction.ts";
 import type { TableDelivery } from "../form/table-delivery.ts";
 import type { Log } from "../log.ts";
+import { checkNames } from "../table/names.ts";
 import type { QueueDescription } from "../table/queue.ts";
 import { FailingRows } from "./failing-rows.ts";
 import { insertMessages } from "./messages.ts";
@@ -64,6 +65,8 @@ export class QueueSubscription implements Subscription {
     handler: AnyHandler,
   ) {
     checkForm(broker.dialect, queue.table);
+    checkNames(queue.table, broker.dialect);
+    checkNames(options.deadLetter?.settings.table ?? queue.table, broker.dialect);
     this.name = options.name;
     this.queue = onClock(queue, broker.options.clock);
     this.#broker = broker;

@@ -81,7 +81,7 @@ export class TableWriter {
   ddl(database: string, options: DdlOptions = {}): readonly string[] {
     checkKnownKeys("ddl", options, ["listenNotify"]);
     const dialect = dialectNamed(database);
-    checkNames(this.description, dialect.features.longestName, dialect.name);
+    checkNames(this.description, dialect);
     return dialect.ddl(this.description, options);
   }
 

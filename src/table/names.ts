@@ -8,6 +8,11 @@ export interface LongestName {
   readonly unit: "bytes" | "characters";
 }
 
+/** What a dialect says of names. */
+interface LongestNames {
+  readonly longestName: LongestName;
+}
+
 /** What is wrong with a name in every database; undefined: nothing. */
 export function nameFault(what: "table" | "schema" | "column", name: string): string | undefined {
   if (name === "") return sentence("nameEmpty", { what });
@@ -50,7 +55,10 @@ export function longName(
  *
  * @throws TableError
  */
-export function checkNames(table: TableDescription, longest: LongestName, database: string): void {
-  const faults = longNames(table, longest, database);
+export function checkNames(
+  table: TableDescription,
+  { features, name }: { readonly name: string; readonly features: LongestNames },
+): void {
+  const faults = longNames(table, features.longestName, name);
   if (faults.length > 0) throw tableError(tableLabel(table), faults);
 }

@@ -43,7 +43,7 @@ async function printDdl(names: readonly string[], options: DdlOptions): Promise<
     const place = `${database.name} ${tableLabel(table)}`;
     if (seen.has(place)) return [];
     seen.add(place);
-    checkNames(table, dialect.features.longestName, dialect.name);
+    checkNames(table, dialect);
     return [
       {
         database: database.name,

@@ -33,7 +33,7 @@ export const postgres: Dialect = {
     modes: [],
     listenNotify: true,
     errorsAbortTransactions: true,
-    longestName: { length: longestName, unit: "bytes" },
+    longestName,
   },
   errors: { isSessionLost, isTransient, isUnstorableText, isTransactionAborted, isClaimLost },
   placeholder: (position) => `$${position}`,

@@ -45,18 +45,18 @@ function element(value: string | number | null): string {
   return `"${text.replace(/["\\]/g, "\\$&")}"`;
 }
 
-/** The longest name, in bytes. PostgreSQL cuts longer ones off. */
-export const longestName = 63;
+/** The longest name. PostgreSQL cuts longer ones off. */
+export const longestName = { length: 63, unit: "bytes" } as const;
 
 /** `base` and `suffix` in a name; what is too long is told apart by a hash. */
 export function fitted(base: string, suffix: string): string {
-  if (Buffer.byteLength(base + suffix) <= longestName) return base + suffix;
+  if (Buffer.byteLength(base + suffix) <= longestName.length) return base + suffix;
   let hash = 0x811c9dc5;
   for (let at = 0; at < base.length; at += 1) {
     hash = Math.imul(hash ^ base.charCodeAt(at), 0x01000193) >>> 0;
   }
   const tail = `_${hash.toString(16).padStart(8, "0")}${suffix}`;
-  const room = longestName - Buffer.byteLength(tail);
+  const room = longestName.length - Buffer.byteLength(tail);
   let kept = "";
   for (const character of base) {
     if (Buffer.byteLength(kept + character) > room) break;

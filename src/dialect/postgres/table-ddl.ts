@@ -4,7 +4,9 @@ import {
   type TableDescription,
   tableLabel,
 } from "../../table/description.ts";
-import { fitted, literal, quoted } from "./sql.ts";
+import { longName } from "../../table/names.ts";
+import { tableError } from "../../table/table-error.ts";
+import { fitted, literal, longestName, quoted } from "./sql.ts";
 import { tableIndexes } from "./table-indexes.ts";
 import { tableName } from "./table-names.ts";
 import { types } from "./types.ts";
@@ -21,9 +23,16 @@ export function tableDdl(
   ];
 }
 
-/** The channel that writers to the table notify: its qualified name, with the group as payload. */
+/**
+ * The channel that writers to the table notify: its qualified name, with the group as payload.
+ *
+ * @throws TableError where that is too long for a channel.
+ */
 export function tableChannel(table: TableDescription): string {
-  return fitted(tableLabel(table), "");
+  const channel = tableLabel(table);
+  const fault = longName("channel", channel, longestName, "postgres");
+  if (fault !== undefined) throw tableError(channel, [`listenNotify: ${fault}`]);
+  return channel;
 }
 
 function createTable(table: TableDescription): string {
