@@ -6,7 +6,7 @@ import type { IsolationLevel, TransactionMode } from "../table/description.ts";
 import type { CheckedName } from "../table/refusals.ts";
 import type { FactsOf, TableFacts } from "../table/table-facts.ts";
 import type { TableOptions, Word } from "../table/table-options.ts";
-import { type EveryGroupMaker, type QueueMaker, QueueWriter } from "./table-queue.ts";
+import { DescribedQueue, type EveryGroupMaker, type QueueMaker } from "./table-queue.ts";
 import { TableWriter, type WrittenTable } from "./written-table.ts";
 
 export type { DdlOptions, TableInsertOptions } from "./written-table.ts";
@@ -61,11 +61,11 @@ export function inboxTable(name: unknown, options: unknown): DescribedTable {
 
 /** The table at run time, whatever its types. */
 class DescribedTable extends TableWriter {
-  queue(...given: unknown[]): QueueWriter {
-    return new QueueWriter(describeQueue(this.description, given));
+  queue(...given: unknown[]): DescribedQueue {
+    return new DescribedQueue(describeQueue(this.description, given));
   }
 
-  everyGroup(options?: unknown): QueueWriter {
-    return new QueueWriter(describeEveryGroup(this.description, options));
+  everyGroup(options?: unknown): DescribedQueue {
+    return new DescribedQueue(describeEveryGroup(this.description, options));
   }
 }

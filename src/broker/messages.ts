@@ -51,16 +51,15 @@ export async function insertMessages(
   const dueInMs = given.delay === undefined ? undefined : delayMsOf("delay", given.delay);
   const due = dueInMs === undefined ? undefined : column(table, "retryAfter", "delay");
   const clock = table.clock;
-  if (due !== undefined && dueInMs !== undefined && clock !== "database") {
+  if (due !== undefined && dueInMs !== undefined) {
     const now = typeof clock === "function" ? clock() : new Date();
-    beside[due.property] = new Date(now.getTime() + dueInMs);
+    const isDatabases = clock === "database";
+    beside[due.property] = isDatabases ? dueInMs : new Date(now.getTime() + dueInMs);
   }
   const rows = messages.map((message) => {
     if (message === undefined) throw new TypeError("a message takes a value, not undefined");
     if (payload !== undefined) return { ...beside, [payload.property]: message };
-    // Without a payload column the message is the row.
-    if (isObject(message)) return { ...message, ...beside };
-    throw new TypeError(`${tableLabel(table)} takes rows as objects, not ${shown(message)}`);
+    return rowOf(queue, message, beside);
   });
   return await insertRows(table, conn, rows, {
     dialect,
@@ -68,6 +67,25 @@ export async function insertMessages(
     ...(dueInMs !== undefined && clock === "database" && { dueInMs }),
     ...(given.notify !== undefined && { notify: checkBoolean("notify", given.notify) }),
   });
+}
+
+/** Without a payload column the message is the row; what goes beside it cannot stand in it too. */
+function rowOf(
+  { name, table }: QueueDescription,
+  message: unknown,
+  beside: Readonly<Record<string, unknown>>,
+): Record<string, unknown> {
+  if (!isObject(message) || Array.isArray(message)) {
+    throw new TypeError(`${tableLabel(table)} takes rows as objects, not ${shown(message)}`);
+  }
+  for (const [property, value] of Object.entries(beside)) {
+    const own = message[property];
+    if (own === undefined || own === value) continue;
+    throw new TypeError(
+      `insert into ${name}: the row has ${property} ${shown(own)}, and it is to be ${shown(value)}: leave it out of the row`,
+    );
+  }
+  return { ...message, ...beside };
 }
 
 function groupOf(

@@ -63,12 +63,12 @@ type GroupArguments<Facts extends TableFacts, Payload> = [
   options?: GroupQueueOptions<Payload>,
 ];
 
-/** The method `everyGroup`, of tables whose groups are in order. */
+/** The method `everyGroup`, of tables whose groups are in order. Messages are written to the queue of one. */
 export type EveryGroupMaker<Facts extends TableFacts> = Facts["fifo"] extends false
   ? (this: Sentence<"everyGroup">) => Queue
   : <Payload extends PayloadOption<Facts> = never>(
       options?: GroupQueueOptions<Payload>,
-    ) => Made<Facts, Payload>;
+    ) => Queue<MessageOf<Facts, Payload>, never, Facts>;
 
 /** The queue at run time, whatever its types. */
 export class DescribedQueue implements QueueDescription {
@@ -89,10 +89,7 @@ export class DescribedQueue implements QueueDescription {
     if (payload !== undefined) this.payload = payload;
     Object.freeze(this);
   }
-}
 
-/** The same of a table that rows are written to. */
-export class QueueWriter extends DescribedQueue {
   async insert(conn: unknown, given: unknown, options: unknown = {}): Promise<never> {
     const { table } = this;
     const { database, ...beside } = checkKnownKeys("insert", options, QUEUE_INSERT);

@@ -78,6 +78,7 @@ export interface MessageFacts<Headers extends TableFacts, C extends Columns> ext
   readonly row: RowOf<C>;
   /** Rows are written by the headers table. */
   readonly insert: never;
+  readonly input: never;
   readonly id: Headers["id"];
   readonly group: Headers["group"];
   readonly has: Omit<Headers["has"], "payload"> & { readonly payload: Has<C, "payload"> };

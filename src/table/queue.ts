@@ -76,7 +76,7 @@ export type MessageOf<Facts extends TableFacts, Payload> = Facts["has"]["payload
 
 /** What is published to a queue: a schema's input, whatever it makes of it. */
 export type InputOf<Facts extends TableFacts, Payload> = Facts["has"]["payload"] extends false
-  ? Facts["insert"]
+  ? Facts["input"]
   : [Payload] extends [never]
     ? unknown
     : Payload extends { readonly "~standard": { readonly types?: infer Types } }

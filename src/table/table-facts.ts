@@ -26,6 +26,13 @@ export type InsertOf<C extends Columns> = {
   ? { [P in keyof Insert]: Insert[P] }
   : never;
 
+/** The same as a queue writes it whose messages are rows: the queue has the group. */
+export type InputRowOf<C extends Columns> = Omit<InsertOf<C>, Playing<C, "group">> & {
+  [P in Playing<C, "group"> & keyof InsertOf<C>]?: InsertOf<C>[P] | undefined;
+} extends infer Input
+  ? { [P in keyof Input]: Input[P] }
+  : never;
+
 /** A column that an insert must give: whatever else it is, `value` without null. */
 interface Needed {
   readonly filled: "never";
@@ -59,6 +66,8 @@ export interface TableFacts {
   readonly form: FormName;
   readonly row: unknown;
   readonly insert: unknown;
+  /** A row as a queue of the table writes it. */
+  readonly input: unknown;
   readonly id: unknown;
   /** The group column's values; never without one. */
   readonly group: unknown;
@@ -79,6 +88,7 @@ export interface FactsOf<
   readonly form: FormOf<C, Lock>;
   readonly row: RowOf<C>;
   readonly insert: InsertOf<C>;
+  readonly input: InputRowOf<C>;
   readonly id: string extends keyof C ? unknown : RoleValue<C, "id">;
   readonly group: string extends keyof C ? GroupValue : RoleValue<C, "group">;
   readonly has: { readonly [role in Role]: Has<C, role> };

@@ -530,7 +530,6 @@ describe("70: a headers layout", () => {
     expect(Object.keys(To.description.custom ?? {})).toEqual(["ack", "fetch"]);
     expect({ ...To.queue("a") }).toMatchObject({ name: "a", table: To.description });
     expect("insert" in To).toBe(false);
-    expect("insert" in To.queue("a")).toBe(false);
     expect("queue" in Mail).toBe(false);
     expect(To.describe().message).toHaveLength(1);
   });

@@ -73,7 +73,8 @@ const shard = Jobs.queue(7);
 expectType<Equal<typeof shard.$message, unknown>>(true);
 const every = Jobs.everyGroup({ payload: v.object({ at: v.coerce.date<string>() }) });
 expectType<Equal<typeof every.$message, { at: Date }>>(true);
-expectType<Equal<typeof every.$input, { at: string }>>(true);
+// Messages are written to the queue of one group.
+expectType<Equal<typeof every.$input, never>>(true);
 const coded = Jobs.queue(8, {
   payload: {
     decode: (stored: string) => Number(stored),
