@@ -27,7 +27,9 @@ export function parseLockKey(text: string, columns: readonly ColumnDescription[]
     } else {
       const column = columns.find(({ property }) => property === token);
       if (column === undefined) faults.add(sentence("lockUnknown", { property: token }));
-      else parts.push({ column });
+      else if (column.type === "json" || column.type === "custom") {
+        faults.add(sentence("lockType", { property: token, type: column.type }));
+      } else parts.push({ column });
     }
   }
   if (open) faults.add(sentence("lockBrace"));

@@ -123,21 +123,21 @@ export type CheckedLock<Lock extends string, Name extends string, C extends Colu
   Playing<C, "lockedUntil">,
 ] extends [never]
   ? [PlayingPart<C, "fifoGroup">] extends [never]
-    ? [LockFault<Lock, keyof C & string>] extends [never]
+    ? [LockFault<Lock, C>] extends [never]
       ? Lock
-      : LockFault<Lock, keyof C & string>
+      : LockFault<Lock, C>
     : Sentence<"lockAndFifo", { key: `${Name}-{${PlayingPart<C, "fifoGroup">}}` }>
   : Sentence<"lockAndLease">;
 
-type LockFault<Lock extends string, Property extends string> = string extends Lock
+type LockFault<Lock extends string, C extends Columns> = string extends Lock
   ? never
   : Lock extends ""
     ? Sentence<"lockNothing">
-    : BraceFault<Lock, Property>;
+    : BraceFault<Lock, C>;
 
 type BraceFault<
   Lock extends string,
-  Property extends string,
+  C extends Columns,
 > = Lock extends `${infer Before}{${infer Rest}`
   ? Before extends `${string}}${string}`
     ? Sentence<"lockBrace">
@@ -146,8 +146,10 @@ type BraceFault<
         ? Sentence<"lockBrace">
         : Named extends ""
           ? Sentence<"lockEmpty">
-          : Named extends Property
-            ? BraceFault<After, Property>
+          : Named extends keyof C
+            ? C[Named]["$column"]["type"] extends infer Type extends "json" | "custom"
+              ? Sentence<"lockType", { property: Named; type: Type }>
+              : BraceFault<After, C>
             : Sentence<"lockUnknown", { property: Named }>
       : Sentence<"lockBrace">
   : Lock extends `${string}}${string}`

@@ -21,6 +21,8 @@ export const sentences = {
     "advisoryLock and group({ fifo }) do not go together: take fifo away and write the group into the key, as in <key>",
   lockUnknown:
     "advisoryLock has a placeholder {<property>}, and there is no such property in columns",
+  lockType:
+    "advisoryLock has a placeholder {<property>} of type <type>, whose values have no one text: name a column of another type",
   lockEmpty: "advisoryLock has an empty placeholder: name a property of columns between the braces",
   lockBrace: "advisoryLock has a brace without its other half",
   lockNothing: "advisoryLock cannot be empty",

@@ -1101,6 +1101,37 @@ forEachSource({ connections: "many" }, (_name, open) => {
     });
   });
 
+  test("38: a key is the same text whatever the session's settings are, of every type that it takes", async () => {
+    const table = describeTable({
+      columns: {
+        id: ["bigint", "id"],
+        hash: "bytes",
+        at: "timestamp",
+        flag: "boolean",
+        part: "uuid",
+        sum: "decimal",
+        small: "smallint",
+      },
+      lockKey: ["", "hash", "|", "at", "|", "flag", "|", "part", "|", "sum", "|", "small"],
+    });
+    const opened = await openTable(open, postgres, table);
+    await opened.query(
+      "INSERT INTO jobs (hash, at, flag, part, sum, small) VALUES ('\\x00ff', '2024-02-29 12:00:00.5Z', true, '0189f7e0-0000-7000-8000-00000000000A', 1.50, 3)",
+    );
+    const session = await opened.session();
+    for (const settings of [
+      "SET TimeZone = 'Asia/Tokyo'",
+      "SET bytea_output = 'escape'; SET DateStyle = 'German'; SET extra_float_digits = 0",
+    ]) {
+      await session.connection.query(settings);
+      const rows = await session.alone<ClaimedRow>(locks(table).claim, { limit: 5 });
+      expect(rows.map(({ key }) => key)).toEqual([
+        "00ff|1709208000.500000|true|0189f7e0-0000-7000-8000-00000000000a|1.50|3",
+      ]);
+      await session.connection.query("SELECT pg_advisory_unlock_all()");
+    }
+  });
+
   test("73: the trigger notifies once a group of a statement, and not of rows due later", async () => {
     const table = describeTable({ columns: BASE });
     const opened = await open();

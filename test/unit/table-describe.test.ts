@@ -283,6 +283,19 @@ describe("B: refused at run time, in the words of the types", () => {
       table("advisoryLock has a placeholder {b}, and there is no such property in columns"),
     ],
     [
+      "placeholders of types without one text",
+      () =>
+        described({
+          columns: { a: id(), b: c.json(), d: c.custom({ decode: Number, encode: String }) },
+          advisoryLock: "{a}{b}{d}",
+        }),
+      ["b} of type json", "d} of type custom"].flatMap((what) =>
+        table(
+          `advisoryLock has a placeholder {${what}, whose values have no one text: name a column of another type`,
+        ),
+      ),
+    ],
+    [
       "an empty placeholder",
       () => described({ columns: { a: id() }, advisoryLock: "x{}" }),
       table("advisoryLock has an empty placeholder: name a property of columns between the braces"),

@@ -96,15 +96,11 @@ export function lockKey({ lockKey = [] }: TableDescription): string {
   const parts = lockKey.map((part) => {
     if ("text" in part) return literal(part.text);
     const column = `i.${quoted(part.column.name)}`;
-    const text = part.column.type === "bytes" ? `encode(${column}, 'hex')` : readText(part.column);
+    const text =
+      part.column.type === "bytes" ? `encode(${column}, 'hex')` : readColumn(part.column);
     return `coalesce(${text}, '')`;
   });
   return parts.length === 0 ? "''" : `(${parts.join(" || ")})`;
-}
-
-function readText(column: ColumnDescription): string {
-  const read = readColumn(column);
-  return read.endsWith("::text") ? read : `${read}::text`;
 }
 
 /** WITH, and RECURSIVE where a part of it needs that. */

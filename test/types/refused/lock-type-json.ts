@@ -1,0 +1,8 @@
+import { inboxTable } from "../../../src/broker/inbox-table.ts";
+import { c } from "../../../src/table/columns.ts";
+
+inboxTable("jobs", {
+  // expect: advisoryLock has a placeholder {area} of type json, whose values have no one text: name a column of another type
+  advisoryLock: "jobs-{id}-{area}",
+  columns: { id: c.bigint().id(), area: c.json() },
+});
