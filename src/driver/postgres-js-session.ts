@@ -8,6 +8,7 @@ import {
   type PostgresJsRunner,
   type PostgresJsWire,
 } from "./postgres-js-types.ts";
+import { mendUnsent, watchWrites, whenWritten } from "./postgres-js-unsent.ts";
 
 /** How long the other end may take to close a connection that is destroyed, in milliseconds. */
 const GOODBYE_MS = 1_000;
@@ -37,6 +38,7 @@ export class PostgresJsSession {
   #tellLost = (_error: Error): void => {};
   readonly #whenLost: Promise<never>;
   readonly #closed: Promise<void>;
+  #isClosed = false;
 
   constructor(sql: PostgresJsRunner, wire: PostgresJsWire) {
     this.#sql = sql;
@@ -54,8 +56,11 @@ export class PostgresJsSession {
     wire.queue = PARKED;
     wire.reserved = Object.assign(() => this.#sendNext(), { release: true });
     endOnceClosed(wire);
+    watchWrites(wire);
     this.#closed = new Promise((resolve) => {
       wire.onclose = (error) => {
+        this.#isClosed = true;
+        mendUnsent(sql, wire);
         resolve();
         this.#tellLost(error);
       };
@@ -105,7 +110,7 @@ export class PostgresJsSession {
     if (this.#lost !== undefined) return;
     this.#lost = new IntrayError("RELEASED", "the connection was given back");
     closings.delete(this.#wire);
-    this.#wire.onclose = null;
+    this.#wire.onclose = () => mendUnsent(this.#sql, this.#wire);
     this.#wire.reserved = null;
     // The pool takes a connection back at the answer to a query.
     const last = this.#sql.unsafe("", [], { simple: true });
@@ -122,7 +127,8 @@ export class PostgresJsSession {
     this.#tellLost(reason);
     const isClosed = orTimeout(this.#closed, GOODBYE_MS);
     closings.set(this.#wire, isClosed);
-    this.#wire.terminate();
+    await whenWritten(this.#wire);
+    if (!this.#isClosed) this.#wire.terminate();
     await isClosed;
   }
 
@@ -174,11 +180,12 @@ function takeConnection(sql: PostgresJsRunner): Promise<PostgresJsSession | unde
 
 /**
  * After a connection died of a FATAL error, the library gives that error once more, to the first query
- * after it has connected anew.
+ * after it has connected anew. And a pooler answers what a mended connection first sends it (`mendUnsent`).
  */
 function isAboutEarlier(error: unknown): boolean {
   if (!(error instanceof Error) || !("code" in error)) return false;
-  return error.code === "57P01" || error.code === "57P02" || error.code === "25P03";
+  const { code } = error;
+  return ["57P01", "57P02", "25P03", "08P01"].includes(String(code));
 }
 
 /** Errors of the socket, and the library's own about it, have this; the server's and others do not. */
