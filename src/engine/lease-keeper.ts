@@ -59,30 +59,43 @@ export class LeaseKeeper<D extends Delivery> {
     for (const delivery of [...this.#held]) this.letGo(delivery);
   }
 
-  #wait(): void {
+  #wait(waitMs: number = this.#settings.everyMs): void {
     this.#state = "waiting";
-    const { clock, everyMs } = this.#settings;
-    const dueAt = clock.monotonic() + everyMs;
+    const { clock } = this.#settings;
+    const dueAt = clock.monotonic() + waitMs;
     this.#tick = clock.setTimer(() => {
       this.#lateMs = clock.monotonic() - dueAt;
       void this.#extendAll();
-    }, everyMs);
+    }, waitMs);
   }
 
   async #extendAll(): Promise<void> {
     this.#state = "extending";
-    const isExtended = await this.#extendOnce();
+    let isExtended = await this.#extendOnce();
     // A single failure may be a connection that died of age: a fresh one gets its chance at once.
-    if (!isExtended && this.#held.size > 0) await this.#extendOnce();
-    if (this.#held.size > 0) this.#wait();
-    else this.#state = "idle";
+    if (!isExtended && this.#held.size > 0) isExtended = await this.#extendOnce();
+    if (this.#held.size === 0) this.#state = "idle";
+    else if (isExtended) this.#wait();
+    else this.#wait(this.#beforeTheEnd(2));
+  }
+
+  /**
+   * An interval, or a part of what is left of the first lease to end: where tries hang or fail, there is
+   * time for another, up to a tenth of an interval before the end.
+   */
+  #beforeTheEnd(parts: number): number {
+    const { clock, everyMs } = this.#settings;
+    const end = Math.min(...[...this.#held].map(({ heldUntil }) => heldUntil));
+    const left = (end - clock.monotonic()) / parts;
+    return Math.min(everyMs, Math.max(left, everyMs / 10));
   }
 
   async #extendOnce(): Promise<boolean> {
     const { clock, everyMs, extend, leaseMs } = this.#settings;
     const round = [...this.#held];
     if (round.length === 0 || extend === undefined) return true;
-    const limit = timeLimit(clock, everyMs, "the renewal was not answered within its interval");
+    const limitMs = this.#beforeTheEnd(3);
+    const limit = timeLimit(clock, limitMs, "the renewal was not answered in time");
     const sentAt = clock.monotonic();
     try {
       const answers = await extend(round, limit.signal);

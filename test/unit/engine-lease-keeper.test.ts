@@ -11,11 +11,16 @@ const EVERY_MS = 300;
 
 type Round = (deliveries: readonly Delivery[], signal: AbortSignal) => ReturnType<Extend<Delivery>>;
 
-function keeperOn(clock: TestClock, extend: Round | undefined, logger = new LineLogger()) {
+function keeperOn(
+  clock: TestClock,
+  extend: Round | undefined,
+  logger = new LineLogger(),
+  everyMs = EVERY_MS,
+) {
   return new LeaseKeeper<Delivery>({
     clock,
     leaseMs: LEASE_MS,
-    everyMs: EVERY_MS,
+    everyMs,
     log: new Log(logger),
     fields: {},
     extend,
@@ -63,7 +68,7 @@ describe("a lease keeper", () => {
     expect(clock.timers).toBe(0);
   });
 
-  test("F3: tries a failed renewal again at once, then each interval, and aborts by the deadline", async () => {
+  test("F3: tries a failed renewal again at once, then each interval, oftener towards the end, and aborts by the deadline", async () => {
     const clock = new TestClock();
     const logger = new LineLogger();
     const tries: number[] = [];
@@ -75,14 +80,29 @@ describe("a lease keeper", () => {
     const delivery = new Delivery("a", null);
     keeper.hold([delivery], clock.monotonic());
     await clock.advance(LEASE_MS - 1);
-    expect(tries).toEqual([300, 300, 600, 600]);
+    expect(tries.map(Math.floor)).toEqual([300, 600, 750, 825, 862, 892].flatMap((at) => [at, at]));
     expect(delivery.signal.aborted).toBe(false);
     await clock.advance(1);
     expect(delivery.signal.aborted).toBe(true);
-    // Not a line a try: the first, the second and the fourth of an outage.
-    expect(logger.of("renewal_failed")).toHaveLength(3);
+    // Not a line a try: the first, the second, the fourth and the eighth of an outage.
+    expect(logger.of("renewal_failed")).toHaveLength(4);
     expect(clock.timers).toBe(0);
   });
+
+  for (const everyMs of [LEASE_MS / 3, LEASE_MS / 2]) {
+    test(`a renewal every ${everyMs} ms that hangs leaves time for others before the lease of ${LEASE_MS} ms ends`, async () => {
+      const clock = new TestClock();
+      let hangs = 3;
+      const extend: Round = (round, signal) =>
+        hangs-- > 0 ? never(signal) : answers(round, "extended");
+      const keeper = keeperOn(clock, extend, new LineLogger(), everyMs);
+      const delivery = new Delivery("a", null);
+      keeper.hold([delivery], clock.monotonic());
+      await clock.advance(3 * LEASE_MS);
+      expect(hangs).toBeLessThan(0);
+      expect(delivery.signal.aborted).toBe(false);
+    });
+  }
 
   test("aborts by the deadline though a renewal still waits for its answer", async () => {
     const clock = new TestClock();
