@@ -40,7 +40,8 @@ export interface Dialect {
   begin(level: IsolationLevel | TransactionMode | undefined): Extract<Step, { kind: "begin" }>;
   /** What the library's own short transactions open at. */
   readonly safeLevel: IsolationLevel | TransactionMode;
-  readonly savepoint: { readonly set: string; readonly rollback: string };
+  /** Two of them stand in one transaction: what is behind the handler's undoes the settlement's too. */
+  savepoint(of: "handler" | "settlement"): { readonly set: string; readonly rollback: string };
   /** Makes what COMMIT would check fail before it, while the rows are still held. */
   readonly checkDeferred?: string;
   /** Left out where the database does not tell what became of a transaction. */

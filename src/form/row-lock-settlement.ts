@@ -1,7 +1,8 @@
 import type { ClaimedRow } from "../dialect/dialect.ts";
 import type { QueryResult } from "../driver/connection.ts";
 import type { Performance } from "../engine/work.ts";
-import { asError } from "../errors.ts";
+import { asError, SettlementError } from "../errors.ts";
+import { tableLabel } from "../table/description.ts";
 import { type Action, runActions } from "./actions.ts";
 import { didCommit } from "./commit-truth.ts";
 import type { FormReport } from "./form-report.ts";
@@ -22,6 +23,7 @@ import { type Settlement, settlementsOf, type TableEvents } from "./table-events
  *     try again, says the database --> rolled back; no attempt is spent
  *     the handler's writes fail -----> undone; what becomes of the rows is decided anew, and settled
  *     one row of a batch ------------> row by row, each behind a savepoint: its siblings are settled
+ *     ... and it was acknowledged ---> as if the writes had failed: they are that row's too
  *     a settlement by itself --------> rolled back; the row is claimable at once
  *
  * The handler's writes stand behind a savepoint that the claim has set. They commit when a row is
@@ -74,10 +76,11 @@ export class RowLockSettlement {
       for (const { row, verdict } of settlements) this.#settled(row, verdict);
       return undefined;
     }
-    const undoing = settings.transactional && !keepsWrites ? [this.#savepoint("rollback")] : [];
+    const undoing =
+      settings.transactional && !keepsWrites ? [this.#savepoint("handler", "rollback")] : [];
     const actions: Action[] = [
       ...undoing,
-      ...(settlements.length > 1 ? [this.#savepoint("set")] : []),
+      ...(settlements.length > 1 ? [this.#savepoint("settlement", "set")] : []),
       ...settling,
       ...(keepsWrites ? this.#checks() : []),
     ];
@@ -148,14 +151,14 @@ export class RowLockSettlement {
     const failed: { readonly settlement: Settlement<ClaimedRow>; readonly error: unknown }[] = [];
     const settled: Settlement<ClaimedRow>[] = [];
     const ids = new Set<unknown>();
-    const fallBack = this.#savepoint("rollback");
+    const fallBack = this.#savepoint("settlement", "rollback");
     // A first failure of all together has left the transaction where it was before it.
     let undoing: readonly Action[] = [fallBack];
     for (const settlement of settlements) {
       const [group] = this.#context.events.grouped([settlement]);
       const settling = group === undefined ? [] : this.#context.events.settle(group);
       try {
-        const actions = [...undoing, this.#savepoint("set"), ...settling];
+        const actions = [...undoing, this.#savepoint("settlement", "set"), ...settling];
         const results = await this.#run(delivery, actions);
         undoing = [];
         settled.push(settlement);
@@ -167,18 +170,23 @@ export class RowLockSettlement {
           whatRefused(errors, error, undefined),
         );
         if (concluded !== undefined) return concluded;
+        if (keepsWrites && settlement.verdict.kind === "ack") {
+          return await this.#settleAnew(delivery, this.#notAcked(settlement, error));
+        }
         undoing = [fallBack];
         failed.push({ settlement, error });
       }
     }
     try {
       const checks = keepsWrites ? this.#checks() : [];
-      await this.#run(delivery, [...undoing, ...checks, { kind: "commit" }]);
+      await this.#runAndCommit(delivery, [...undoing, ...checks], !keepsWrites);
     } catch (error) {
       const refusal = whatRefused(errors, error, undefined);
       const concluded = await this.#concluded(delivery, settlements, refusal);
       if (concluded !== undefined) return concluded;
-      await this.#rolledBack(delivery, settlements, error);
+      if (keepsWrites) return await this.#settleAnew(delivery, error);
+      await delivery.rollBack(this.#context.settings);
+      this.#failed(delivery, settlements, error);
       return "unavailable";
     }
     this.#committed(delivery, settled, ids);
@@ -186,13 +194,12 @@ export class RowLockSettlement {
     return failed.length > 0 ? "unavailable" : "settled";
   }
 
-  async #rolledBack(
-    delivery: RowLockDelivery,
-    settlements: readonly Settlement<ClaimedRow>[],
-    error: unknown,
-  ): Promise<void> {
-    await delivery.rollBack(this.#context.settings);
-    this.#failed(delivery, settlements, error);
+  #notAcked({ row, verdict }: Settlement<ClaimedRow>, cause: unknown): SettlementError {
+    const { events, settings } = this.#context;
+    return new SettlementError(
+      `"${events.eventOf(verdict)}" failed on table ${tableLabel(settings.table)} for row ${row.id}: nothing that its batch wrote was kept`,
+      { cause },
+    );
   }
 
   #failed(
@@ -252,8 +259,8 @@ export class RowLockSettlement {
     return results;
   }
 
-  #savepoint(what: "set" | "rollback"): Action {
-    return { kind: "query", text: this.#context.settings.dialect.savepoint[what] };
+  #savepoint(of: "handler" | "settlement", what: "set" | "rollback"): Action {
+    return { kind: "query", text: this.#context.settings.dialect.savepoint(of)[what] };
   }
 
   #checks(): readonly Action[] {

@@ -76,7 +76,9 @@ export class RowLockForm implements Work<RowLockDelivery> {
       dialect.begin(table.isolation ?? table.mode),
       this.#events.claim(batch),
       ...(identity === undefined ? [] : [bind(identity, {})]),
-      ...(transactional ? [{ kind: "query", text: dialect.savepoint.set } as const] : []),
+      ...(transactional
+        ? [{ kind: "query", text: dialect.savepoint("handler").set } as const]
+        : []),
     ];
     const results = await runActions<ClaimedRow>(connection, actions);
     const rows = this.#events.claimedRows(results[1]);

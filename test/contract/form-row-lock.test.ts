@@ -156,23 +156,6 @@ describe("the row lock form", () => {
       expect(worker.told.filter((line) => line.startsWith("returned"))).toEqual([]);
     });
 
-    test("57: in a transactional batch one settlement that fails undoes neither the writes nor its siblings", async () => {
-      const jobs = await openForm(open, { form: "rowLock" });
-      await jobs.query(REFUSE);
-      const [, bad] = await jobs.insert("a", "bad", "b");
-      const worker = subscribe(
-        jobs,
-        async ({ texts, tx }) => {
-          for (const text of texts) await tx.query(EFFECT, [text]);
-        },
-        { batch: 3, slots: 1, transactional: true, pollIntervalMs: 3_600_000 },
-      );
-      await until(() => worker.told.includes(`returned failed ${bad}`));
-      await worker.stop();
-      expect((await jobs.effects()).slice(0, 3)).toEqual(["a", "bad", "b"]);
-      expect(await jobs.rows()).toMatchObject([{ text: "bad", attempt: 1 }]);
-    });
-
     test("63: a handler that would end its transaction gets an error, and nothing is settled as done", async () => {
       const jobs = await openForm(open, { form: "rowLock" });
       await jobs.insert("COMMIT", "ROLLBACK");

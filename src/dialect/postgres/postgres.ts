@@ -40,7 +40,10 @@ export const postgres: Dialect = {
   quoted,
   begin,
   safeLevel: "readCommitted",
-  savepoint: { set: "SAVEPOINT intray", rollback: "ROLLBACK TO SAVEPOINT intray" },
+  savepoint: (of) => ({
+    set: `SAVEPOINT intray_${of}`,
+    rollback: `ROLLBACK TO SAVEPOINT intray_${of}`,
+  }),
   checkDeferred,
   transactions: transactionStatements,
   list: arrayText,
