@@ -4,8 +4,43 @@ import { orAbort, timeLimit } from "../time-limit.ts";
 import type { Connection, ConnectionSource } from "./connection.ts";
 
 /** A connection, or the signal's reason if that comes first; one that arrives late goes straight back. */
-export function checkOut(source: ConnectionSource, signal: AbortSignal): Promise<Connection> {
-  return orAbort(source.connect(signal), signal, (late) => void giveBack(late));
+export async function checkOut(source: ConnectionSource, signal: AbortSignal): Promise<Connection> {
+  const coming = source.connect(signal);
+  try {
+    const connection = await orAbort(coming, signal);
+    origins.set(connection, source);
+    return connection;
+  } catch (error) {
+    comesBack(
+      source,
+      coming.then((late) => giveBack(late)),
+    );
+    throw error;
+  }
+}
+
+/**
+ * Resolves when no connection of the source is on its way here or back for which nobody waits, or when
+ * that takes too long.
+ */
+export async function untilReturned(source: ConnectionSource): Promise<void> {
+  await inTime(async () => void (await Promise.all(returning.get(source) ?? [])));
+}
+
+/** What nobody waits for, by the source that lent it. */
+const returning = new WeakMap<ConnectionSource, Set<Promise<void>>>();
+const origins = new WeakMap<Connection, ConnectionSource>();
+
+function comesBack(source: ConnectionSource | undefined, goodbye: Promise<void>): void {
+  if (source === undefined) return;
+  const all = returning.get(source) ?? new Set();
+  returning.set(source, all);
+  const over = goodbye
+    .catch(() => {})
+    .finally(() => {
+      all.delete(over);
+    });
+  all.add(over);
 }
 
 /**
@@ -19,7 +54,10 @@ export async function giveBack(connection: Connection, error?: Error): Promise<v
     await release(connection, error);
     return;
   }
-  void inTime(() => connection.rollback()).then(() => release(connection, error));
+  comesBack(
+    origins.get(connection),
+    inTime(() => connection.rollback()).then(() => release(connection, error)),
+  );
 }
 
 async function release(connection: Connection, error: Error | undefined): Promise<void> {

@@ -114,7 +114,7 @@ export class Engine<D extends Delivery> {
     const claims = this.#claims.run();
     await aborted(this.#stopping.signal);
     await this.#finish(claims);
-    this.#work.close();
+    await this.#work.close();
     signal?.removeEventListener("abort", stop);
     this.#end = "stopped";
     this.#tellIdle();

@@ -20,7 +20,7 @@ export interface Work<D extends Delivery> {
   /** Gives back rows whose handler never started. Never rejects. */
   giveBack(deliveries: readonly D[]): Promise<void>;
   /** The subscription has ended: no timer and no connection of it stays, whatever was left behind. */
-  close(): void;
+  close(): Promise<void>;
 }
 
 export interface Claim<D> {

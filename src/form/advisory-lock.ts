@@ -7,6 +7,7 @@ import type { AdvisoryContext } from "./advisory-context.ts";
 import { AdvisoryDelivery } from "./advisory-delivery.ts";
 import { AdvisorySettlement } from "./advisory-settlement.ts";
 import { AdvisoryTransactions } from "./advisory-transactions.ts";
+import { Ending } from "./ending.ts";
 import { FormReport } from "./form-report.ts";
 import type { FormSettings } from "./form-settings.ts";
 import { lastWait, untilEnded } from "./handler-end.ts";
@@ -36,19 +37,20 @@ export class AdvisoryLockForm implements Work<AdvisoryDelivery> {
   readonly #context: AdvisoryContext;
   readonly #settlement: AdvisorySettlement;
   readonly #transactions: AdvisoryTransactions | undefined;
-  readonly #ended = new AbortController();
+  readonly #ending: Ending;
   /** Aborts when the subscription stops; until the first claim there is nothing to stop. */
   #stop: AbortSignal = new AbortController().signal;
   #released = 0;
   #closed = 0;
 
   constructor(settings: FormSettings, statements: AdvisoryLockStatements) {
+    this.#ending = new Ending(settings.source);
     this.#context = {
       settings,
       statements,
       events: new TableEvents(settings, statements),
       report: new FormReport(settings),
-      ended: this.#ended.signal,
+      ended: this.#ending.signal,
     };
     this.#settlement = new AdvisorySettlement(this.#context);
     if (settings.transactional) {
@@ -66,8 +68,8 @@ export class AdvisoryLockForm implements Work<AdvisoryDelivery> {
     await this.#context.settings.open?.(signal);
   }
 
-  close(): void {
-    this.#ended.abort();
+  async close(): Promise<void> {
+    await this.#ending.end();
     const { fields, log } = this.#context.settings;
     const { closed, released } = this.counts;
     if (closed + released === 0) return;

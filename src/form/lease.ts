@@ -6,6 +6,7 @@ import type { Claim, Performance, Work } from "../engine/work.ts";
 import { asError } from "../errors.ts";
 import { orAbort, timeLimit } from "../time-limit.ts";
 import { runActions } from "./actions.ts";
+import { Ending } from "./ending.ts";
 import { FormReport } from "./form-report.ts";
 import type { FormSettings } from "./form-settings.ts";
 import { lastWait, untilEnded } from "./handler-end.ts";
@@ -42,18 +43,19 @@ export class LeaseForm implements Work<LeaseDelivery> {
   readonly #keeper: LeaseKeeper<LeaseDelivery>;
   readonly #settler: LeaseSettler;
   readonly #transactions: LeaseTransactions | undefined;
-  readonly #ended = new AbortController();
+  readonly #ending: Ending;
   /** Aborts when the subscription stops; until the first claim there is nothing to stop. */
   #stop: AbortSignal = new AbortController().signal;
 
   constructor(settings: FormSettings, statements: LeaseStatements) {
+    this.#ending = new Ending(settings.source);
     const { canRenew, clock, fields, leaseMs, log, transactional } = settings;
     const context: LeaseContext = {
       settings,
       statements,
       events: new TableEvents(settings, statements),
       report: new FormReport(settings),
-      ended: this.#ended.signal,
+      ended: this.#ending.signal,
     };
     this.#context = context;
     this.#settler = new LeaseSettler(context);
@@ -73,9 +75,9 @@ export class LeaseForm implements Work<LeaseDelivery> {
     await this.#context.settings.open?.(signal);
   }
 
-  close(): void {
-    this.#ended.abort();
+  async close(): Promise<void> {
     this.#keeper.stop();
+    await this.#ending.end();
   }
 
   async claim(limit: number, stop: AbortSignal): Promise<Claim<LeaseDelivery>> {

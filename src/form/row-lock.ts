@@ -4,6 +4,7 @@ import type { Connection } from "../driver/connection.ts";
 import type { Claim, Performance, Work } from "../engine/work.ts";
 import { asError } from "../errors.ts";
 import { type Action, runActions } from "./actions.ts";
+import { Ending } from "./ending.ts";
 import { FormReport } from "./form-report.ts";
 import type { FormSettings } from "./form-settings.ts";
 import { type Ended, lastWait, untilEnded } from "./handler-end.ts";
@@ -36,9 +37,10 @@ export class RowLockForm implements Work<RowLockDelivery> {
   readonly #events: TableEvents;
   readonly #report: FormReport;
   readonly #settlement: RowLockSettlement;
-  readonly #ended = new AbortController();
+  readonly #ending: Ending;
 
   constructor(settings: FormSettings, statements: RowLockStatements) {
+    this.#ending = new Ending(settings.source);
     this.#settings = settings;
     this.#events = new TableEvents(settings, statements);
     this.#report = new FormReport(settings);
@@ -46,7 +48,7 @@ export class RowLockForm implements Work<RowLockDelivery> {
       settings,
       events: this.#events,
       report: this.#report,
-      ended: this.#ended.signal,
+      ended: this.#ending.signal,
     });
   }
 
@@ -54,8 +56,8 @@ export class RowLockForm implements Work<RowLockDelivery> {
     await this.#settings.open?.(signal);
   }
 
-  close(): void {
-    this.#ended.abort();
+  async close(): Promise<void> {
+    await this.#ending.end();
   }
 
   /** Claims for one handler call, however many there is room for: each takes a connection. */

@@ -1,8 +1,8 @@
-import { setMaxListeners } from "node:events";
 import { LeaseKeeper } from "../engine/lease-keeper.ts";
 import type { Claim, Performance, Work } from "../engine/work.ts";
 import { sanitizeError } from "../error-text.ts";
 import { LeaseExpiredError } from "../errors.ts";
+import { Ending } from "../form/ending.ts";
 import type { Handling } from "../form/transactional-handling.ts";
 import type { LogLevel } from "../log.ts";
 import type { LogEvent } from "../log-events.ts";
@@ -23,16 +23,15 @@ export class InboxWork implements Work<InboxDelivery> {
   readonly #context: InboxContext;
   readonly #handler: InboxHandler;
   readonly #keeper: LeaseKeeper<InboxDelivery>;
-  readonly #ended = new AbortController();
+  readonly #ending: Ending;
   #claims: InboxClaims | undefined;
   /** Aborts when the worker stops; until the first claim there is nothing to stop. */
   #stop: AbortSignal = new AbortController().signal;
 
   /** `canRenew`: there is a connection for renewals while handlers run. */
   constructor(settings: Omit<InboxContext, "ended">, handler: InboxHandler, canRenew: boolean) {
-    // One listener for each settlement that waits to be tried again.
-    setMaxListeners(0, this.#ended.signal);
-    const context = { ...settings, ended: this.#ended.signal };
+    this.#ending = new Ending(settings.source);
+    const context = { ...settings, ended: this.#ending.signal };
     this.#context = context;
     this.#handler = handler;
     const { clock, leaseMs, renewIntervalMs } = context.options;
@@ -69,9 +68,9 @@ export class InboxWork implements Work<InboxDelivery> {
   }
 
   /** Nothing is kept any more: what was left behind is left to its lease. */
-  close(): void {
-    this.#ended.abort();
+  async close(): Promise<void> {
     this.#keeper.stop();
+    await this.#ending.end();
   }
 
   async giveBack(deliveries: readonly InboxDelivery[]): Promise<void> {

@@ -66,6 +66,23 @@ describe("brokers at work", () => {
         expect(source.connects).toBe(connects);
       });
 
+      test(`74, ${form}: a stop waits for the connection that a claim has asked for`, async () => {
+        const db = await openTables(open, [Jobs]);
+        const source = new WatchedSource(db.source);
+        Object.assign(source, { database: "postgres" });
+        const { broker } = testBroker(source, { pollIntervalMs: 5 });
+        broker.subscribe(Jobs.queue("a"), () => {});
+        await broker.start();
+        const gate = new Gate();
+        source.gate = gate.opened;
+        const { connects } = source;
+        await until(() => source.connects > connects);
+        const stopped = broker.stop();
+        gate.open();
+        await stopped;
+        expect(source.inUse).toBe(0);
+      });
+
       test(`74, ${form}: a handler that outlasts the grace is cut off, and its row spends no attempt`, async () => {
         const db = await openTables(open, [Jobs]);
         const queue = Jobs.queue("a");

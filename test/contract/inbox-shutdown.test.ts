@@ -187,6 +187,21 @@ describe("a worker that is stopped", () => {
       expect(await inbox.count("processed")).toBe(3);
     });
 
+    test("waits for the connection that a claim has asked for", async () => {
+      const inbox = await openInbox(open);
+      const watched = new WatchedSource(inbox.source);
+      const { stop } = work(watched, () => {}, { pollIntervalMs: 5 });
+      await eventually(() => watched.connects > 2);
+      const gate = latch();
+      watched.gate = gate.opened;
+      const { connects } = watched;
+      await eventually(() => watched.connects > connects);
+      const stopped = stop();
+      gate.open();
+      await stopped;
+      expect(watched.inUse).toBe(0);
+    });
+
     test("gives back what a claim that was on its way still brings, and works none of it", async () => {
       const inbox = await openInbox(open);
       await inbox.insert({ key: "a" }, { key: "b" });

@@ -92,6 +92,8 @@ export class WatchedSource implements ConnectionSource {
   /** Connections that are checked out or on their way. */
   inUse = 0;
   mostInUse = 0;
+  /** While there is one, checkouts wait for it, whatever their signals say. */
+  gate: Promise<void> | undefined;
   /** While there is one, checkouts fail with it. */
   failure: Error | undefined;
   /** So many checkouts fail with `failure`, which then goes away; by default all. */
@@ -116,10 +118,14 @@ export class WatchedSource implements ConnectionSource {
     }
     this.inUse += 1;
     this.mostInUse = Math.max(this.mostInUse, this.inUse);
-    const connection = await this.#inner.connect(signal).catch((error: unknown) => {
-      this.inUse -= 1;
-      throw error;
-    });
+    const { gate } = this;
+    if (gate !== undefined) await gate;
+    const connection = await this.#inner
+      .connect(gate === undefined ? signal : undefined)
+      .catch((error: unknown) => {
+        this.inUse -= 1;
+        throw error;
+      });
     const { guardClient, pipeline } = connection;
     return {
       query: (text, params) => connection.query(text, params),

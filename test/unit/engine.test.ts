@@ -11,7 +11,7 @@ const HOUR = 3_600_000;
 
 /** Work without a database: rows to claim, and how long their handlers take. */
 class ScriptedWork implements Work<Delivery> {
-  close(): void {}
+  async close(): Promise<void> {}
 
   readonly clock: TestClock;
   readonly rows: Delivery[] = [];
