@@ -23,7 +23,7 @@ import {
   stillOfGroup,
   withParts,
 } from "./table-claim.ts";
-import { counted, heldRows, uncounted, update } from "./table-held.ts";
+import { type Change, counted, heldRows, uncounted, update } from "./table-held.ts";
 import { all, TableSql } from "./table-names.ts";
 import { settlements } from "./table-settle.ts";
 
@@ -43,6 +43,9 @@ export function advisoryLockStatements(
 function claim(sql: TableSql, settings: ClaimSettings): Statement {
   const lock = sql.hash(lockKey(sql.table), 0);
   const extra = [`${lock} AS lock`];
+  const sets = counted(sql);
+  // Read under the row's lock: outside of it, columns are those of the statement's snapshot.
+  const row = sets.length === 0 ? claimedColumns(sql, settings) : `i.${sql.id} AS id`;
   const isFree = "chunk.lock NOT IN (SELECT held.lock FROM held)";
   const isBehind = "chunk.lock NOT IN (SELECT ahead.lock FROM ahead)";
   const window = claimableRows(sql, settings, { extra, filter: [isFree] });
@@ -67,9 +70,9 @@ function claim(sql: TableSql, settings: ClaimSettings): Statement {
   ${limited(
     sql,
     settings,
-    `SELECT tried.id, tried.lock
+    `SELECT tried.*
   FROM (
-    SELECT row.id, key.lock,
+    SELECT row.*, key.lock,
       CASE WHEN key.taken AND row.id IS NULL THEN pg_advisory_unlock(key.lock) END AS unlocked
     FROM (
       SELECT ahead.id, ahead.lock FROM ahead
@@ -81,7 +84,7 @@ function claim(sql: TableSql, settings: ClaimSettings): Statement {
       OFFSET 0
     ) AS key
     LEFT JOIN LATERAL (
-      SELECT i.${sql.id} AS id
+      SELECT ${row}
       FROM ${sql.name} AS i
       WHERE key.taken AND ${all(`i.${sql.id} = candidate.id`, stillOfGroup(sql, settings), sql.claimable(), `${lock} = key.lock`)}
       FOR UPDATE SKIP LOCKED
@@ -91,7 +94,7 @@ function claim(sql: TableSql, settings: ClaimSettings): Statement {
   WHERE tried.id IS NOT NULL`,
   )}
 )`,
-    taken(sql, settings),
+    taken(sql, settings, sets),
   ];
   return sql.statement(`${withParts(parts)}
 ${answered(sql, settings, ", claimed.lock::text AS lock")}`);
@@ -118,21 +121,14 @@ function firstOfKeys(sql: TableSql, name: string, rows: string, most: number): s
 /** How many rows are looked at behind those that a claim tries first. */
 const rowsBehind = 200;
 
-function taken(sql: TableSql, settings: ClaimSettings): string {
-  const sets = counted(sql);
-  const columns = `locked.lock, ${claimedColumns(sql, settings)}`;
-  if (sets.length === 0) {
-    return `claimed AS (
-  SELECT ${columns}
-  FROM locked JOIN ${sql.name} AS i ON i.${sql.id} = locked.id
-)`;
-  }
+function taken(sql: TableSql, settings: ClaimSettings, sets: readonly Change[]): string {
+  if (sets.length === 0) return "claimed AS (SELECT * FROM locked)";
   return `claimed AS (
   UPDATE ${sql.name} AS i
   SET ${sets.map(({ column, value }) => `${column} = ${value}`).join(", ")}
   FROM locked
   WHERE i.${sql.id} = locked.id
-  RETURNING ${columns}
+  RETURNING locked.lock, ${claimedColumns(sql, settings)}
 )`;
 }
 

@@ -134,9 +134,9 @@ WITH held AS (
   ORDER BY ranked.due NULLS FIRST, ranked.id
 ), locked AS (
   SELECT * FROM (
-  SELECT tried.id, tried.lock
+  SELECT tried.*
   FROM (
-    SELECT row.id, key.lock,
+    SELECT row.*, key.lock,
       CASE WHEN key.taken AND row.id IS NULL THEN pg_advisory_unlock(key.lock) END AS unlocked
     FROM (
       SELECT ahead.id, ahead.lock FROM ahead
