@@ -2,9 +2,9 @@ import type { Clock, Timer } from "../clock.ts";
 import { MAX_BACKOFF_MS } from "../engine/claim-loop.ts";
 
 /**
- * Rows that failed and come again at once, as their table has no due time to give them (or their fifo
- * group keeps their place): while the same row keeps failing, claims are held back, for the poll
- * interval first and then twice as long each time, up to 30 seconds.
+ * Rows that come again at once: they failed, and their table has no due time to give them (or their fifo
+ * group keeps their place), or their handler would have it so. While the same row keeps coming, claims are
+ * held back, for the poll interval first and then twice as long each time, up to 30 seconds.
  */
 export class FailingRows {
   readonly #clock: Clock;
@@ -27,13 +27,23 @@ export class FailingRows {
   }
 
   failed(id: string): void {
+    this.#again(id, 0);
+  }
+
+  /** A handler asked for the row again; that costs nobody a wait the first time. */
+  askedAgain(id: string): void {
+    this.#again(id, 1);
+  }
+
+  #again(id: string, free: number): void {
     const failures = this.count(id) + 1;
     // Last seen last: what is forgotten first is what has not failed for longest.
     this.#failures.delete(id);
     this.#failures.set(id, failures);
     const [oldest] = this.#failures.keys();
     if (this.#failures.size > MOST_ROWS && oldest !== undefined) this.#failures.delete(oldest);
-    const delayMs = this.#pollIntervalMs * 2 ** Math.min(failures - 1, 30);
+    if (failures <= free) return;
+    const delayMs = this.#pollIntervalMs * 2 ** Math.min(failures - free - 1, 30);
     this.#holdFor(Math.min(delayMs, Math.max(MAX_BACKOFF_MS, this.#pollIntervalMs)));
   }
 

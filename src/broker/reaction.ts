@@ -109,10 +109,11 @@ export class SubscriptionReaction implements Reaction {
   }
 
   async #undecoded(item: Item, error: unknown): Promise<void> {
-    const { fields, log, onFailure } = this.#settings;
+    const { failing, fields, log, onFailure } = this.#settings;
     const outcome = await this.#decide(onFailure.decode, drop, item, error);
     const verdict = this.#verdict(item, outcome, error);
     item.verdict = verdict;
+    if (verdict.kind === "retry") failing.failed(item.row.id);
     log.error("a row could not be read into a message", {
       event: "decode_failed",
       ...fields,
@@ -139,6 +140,7 @@ export class SubscriptionReaction implements Reaction {
       const outcomes = outcomesOf(answer, items.length, this.#settings.isBatch, refusal);
       for (const [index, item] of items.entries()) {
         item.verdict = this.#verdict(item, outcomes[index] ?? ACK, undefined);
+        if (item.verdict.kind === "retry") this.#settings.failing.askedAgain(item.row.id);
       }
       return false;
     } catch (error) {
@@ -263,10 +265,11 @@ export interface ReactionSettings {
   readonly hasDeadLetter: boolean;
   /** The table has a column for a due time. */
   readonly hasDue: boolean;
-  /** What keeps rows that fail, and come again at once, from being a hot loop. */
+  /** What keeps rows that come again at once from being a hot loop. */
   readonly failing: {
     failed(id: string): void;
-    /** How often the row failed in this process. */
+    askedAgain(id: string): void;
+    /** How often the row came again so in this process. */
     count(id: string): number;
   };
   /** Writes replies through the handler's transaction, or by themselves. */

@@ -28,6 +28,19 @@ describe("51: rows that fail and come again at once", () => {
     expect(holds.filter((each) => each.startsWith("release"))).toHaveLength(8);
   });
 
+  test("a row that its handler asks for again holds nothing back the first time", async () => {
+    const { clock, failing, holds } = failingRows();
+    failing.askedAgain("7");
+    expect(holds).toEqual([]);
+    failing.askedAgain("7");
+    await clock.advance(999);
+    expect(holds).toEqual(["hold 0"]);
+    await clock.advance(1);
+    failing.askedAgain("7");
+    await clock.advance(2000);
+    expect(holds).toEqual(["hold 0", "release 1000", "hold 1000", "release 3000"]);
+  });
+
   test("another row's failure does not shorten the wait, and a settled row starts anew", async () => {
     const { clock, failing, holds } = failingRows();
     for (let n = 0; n < 3; n += 1) failing.failed("7");
