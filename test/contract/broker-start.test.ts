@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { inboxTable } from "../../src/broker/inbox-table.ts";
+import type { ConnectionSource } from "../../src/driver/connection.ts";
 import { SchemaError, TableError } from "../../src/errors.ts";
 import { c } from "../../src/table/columns.ts";
 import { LeaseJobs, LockJobs, openTables, rejection, testBroker } from "../support/broker-table.ts";
@@ -12,6 +13,18 @@ const columns = {
   due: c.timestamp().retryAfter().nullable(),
   payload: c.json().payload(),
 };
+
+const Plain = inboxTable("plain_jobs", { columns, isolation: "readCommitted" });
+
+/** What the library's checks may have left on a session. */
+async function preparedStatements(source: ConnectionSource): Promise<unknown[]> {
+  const connection = await source.connect();
+  const { rows } = await connection.query(
+    "SELECT name FROM pg_prepared_statements WHERE statement ~* 'explain|prepare|intray_check'",
+  );
+  await connection.release();
+  return rows;
+}
 
 describe("the start of a broker", () => {
   forEachSource({ connections: "one" }, (_name, open) => {
@@ -31,20 +44,33 @@ describe("the start of a broker", () => {
     });
 
     test("22: nothing of the checks stays on the session, and they change no row", async () => {
-      const db = await openTables(open, [LeaseJobs]);
-      const queue = LeaseJobs.queue("a");
-      await queue.insert(db.source, [1]);
+      const Quoted = inboxTable('$1 "of" $2', {
+        columns: { ...columns, $1: c.text("a $1 'b").nullable() },
+      });
+      const db = await openTables(open, [Quoted]);
+      await Quoted.insert(db.source, { payload: 1, $1: "$1" });
       const { broker } = testBroker(db.source);
-      const subscription = broker.subscribe(queue, () => undefined);
-      subscription.pause();
+      broker.subscribe(Quoted.queue(), () => undefined).pause();
       await broker.start();
-      expect(await db.rows(LeaseJobs)).toMatchObject([{ attempt: 1 }]);
-      const connection = await db.source.connect();
-      const { rows } = await connection.query(
-        "SELECT name FROM pg_prepared_statements WHERE name LIKE 'intray_check%'",
-      );
-      await connection.release();
-      expect(rows).toEqual([]);
+      const { rows } = await db.query(`SELECT attempt, "a $1 'b" AS text FROM "$1 ""of"" $2"`);
+      expect(rows).toEqual([{ attempt: 1, text: "$1" }]);
+      expect(await preparedStatements(db.source)).toEqual([]);
+    });
+
+    test("22: a statement that is refused when it is planned leaves nothing either", async () => {
+      const db = await openTables(open, [Plain]);
+      await db.query("ALTER TABLE plain_jobs RENAME TO stored");
+      await db.query("CREATE VIEW plain_jobs AS SELECT DISTINCT * FROM stored");
+      for (const _ of ["once", "and again"]) {
+        const { broker } = testBroker(db.source);
+        broker.subscribe(Plain.queue(), () => undefined);
+        const error = await rejection(broker.start());
+        expect(error).toBeInstanceOf(SchemaError);
+        expect(String(error)).toMatch(
+          /refuses the statement "\w+" on table plain_jobs: .*(view|DISTINCT)/,
+        );
+      }
+      expect(await preparedStatements(db.source)).toEqual([]);
     });
 
     test("22: one subscription that does not fit stops the others with it", async () => {
@@ -79,7 +105,6 @@ describe("the start of a broker", () => {
 
     test("23: warns of an isolation level at which row locks fail, where it is one", async () => {
       const Strict = inboxTable("strict_jobs", { columns, isolation: "serializable" });
-      const Plain = inboxTable("plain_jobs", { columns, isolation: "readCommitted" });
       const db = await openTables(open, [Strict, Plain]);
       const { broker, logger } = testBroker(db.source);
       broker.subscribe(Strict.queue(), () => undefined);

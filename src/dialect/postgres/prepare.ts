@@ -1,12 +1,15 @@
 import type { Statement } from "../statement.ts";
-import { fitted } from "./sql.ts";
 
 /**
- * Has the server parse and plan a statement without running it. A statement that does not parse leaves
- * nothing behind; PREPARE is outside of transactions, so the last step takes it back.
+ * Has the server parse and plan a statement without running it, each parameter null. Not PREPARE: that is
+ * outside of transactions, and a statement that parses but cannot be planned (its table may not be read)
+ * would stay on the session.
  */
-export function prepareStatement({ params, text }: Statement): readonly string[] {
-  const name = `"${fitted(`intray_check_${text.replaceAll(/\W+/g, "_")}`, "")}"`;
-  const nulls = params.length === 0 ? "" : `(${params.map(() => "NULL").join(", ")})`;
-  return [`PREPARE ${name} AS ${text}`, `EXPLAIN EXECUTE ${name}${nulls}`, `DEALLOCATE ${name}`];
+export function prepareStatement({ text }: Statement): readonly string[] {
+  return [
+    `EXPLAIN ${text.replaceAll(PARAMETERS, (found) => (found.startsWith("$") ? "NULL" : found))}`,
+  ];
 }
+
+/** Parameters, and what may hold their like: quoted names and literals. */
+const PARAMETERS = /"(?:[^"]|"")*"|\bE'(?:[^'\\]|\\.|'')*'|'(?:[^']|'')*'|\$\d+/gs;
