@@ -7,7 +7,7 @@ import { runSteps } from "../driver/run-steps.ts";
 import { FatalError } from "../engine/work.ts";
 import { asError, SchemaError } from "../errors.ts";
 import type { Log } from "../log.ts";
-import { type TableDescription, tableLabel } from "../table/description.ts";
+import { type IsolationLevel, type TableDescription, tableLabel } from "../table/description.ts";
 
 /**
  * What a subscription finds out before its first claim: whether the server is new enough, the table is
@@ -15,21 +15,39 @@ import { type TableDescription, tableLabel } from "../table/description.ts";
  *
  * @throws FatalError where starting again cannot help; anything else is an outage.
  */
-export async function checkStart(settings: StartSettings, signal: AbortSignal): Promise<void> {
-  await withConnection(settings.source, signal, async (connection) => {
+export async function checkStart(
+  settings: StartSettings,
+  signal: AbortSignal,
+): Promise<StartFacts> {
+  const { source } = settings;
+  const facts = await withConnection(source, signal, async (connection) => {
     await checkVersion(settings, connection);
-    await checkColumns(settings, connection);
+    const leasePrecision = await checkColumns(settings, connection);
+    const isolation = await isolationOf(settings, connection);
+    return {
+      ...(leasePrecision !== undefined && { leasePrecision }),
+      ...(isolation !== undefined && { isolation }),
+    };
   });
-  await checkStatements(settings, signal);
-  await withConnection(settings.source, signal, (connection) => warn(settings, connection));
+  await checkStatements(settings, settings.statements(facts), signal);
+  await withConnection(source, signal, (connection) => warn(settings, facts, connection));
+  return facts;
+}
+
+/** What the description does not say, and the database does. */
+export interface StartFacts {
+  /** How many digits of a second the lease column holds. */
+  readonly leasePrecision?: number;
+  /** The level that the table's transactions open at. */
+  readonly isolation?: IsolationLevel;
 }
 
 export interface StartSettings {
   readonly source: ConnectionSource;
   readonly dialect: Dialect;
   readonly table: TableDescription;
-  /** All that the subscription runs, by their names. */
-  readonly statements: ReadonlyMap<string, Statement>;
+  /** All that the subscription will run, by their names. */
+  statements(facts: StartFacts): ReadonlyMap<string, Statement>;
   /** A transaction stays open while the handler runs. */
   readonly holdsTransaction: boolean;
   readonly log: Log;
@@ -53,15 +71,20 @@ async function checkVersion(
   );
 }
 
+/** Answers the lease column's precision, where it has one. */
 async function checkColumns(
   { dialect, table }: StartSettings,
   connection: Connection,
-): Promise<void> {
+): Promise<number | undefined> {
   const label = tableLabel(table);
-  const { rows } = await run<{ name: string }>(connection, dialect.inspection.columns(table), {
-    schema: table.schema ?? null,
-    table: table.name,
-  });
+  const { rows } = await run<{ name: string; precision: unknown }>(
+    connection,
+    dialect.inspection.columns(table),
+    {
+      schema: table.schema ?? null,
+      table: table.name,
+    },
+  );
   if (rows.length === 0) {
     throw new FatalError(
       new SchemaError(
@@ -72,14 +95,44 @@ async function checkColumns(
   const there = new Set(rows.map(({ name }) => name));
   const wanted = [...table.columns, ...(table.message?.columns ?? [])].map(({ name }) => name);
   const missing = [...new Set(wanted)].filter((name) => !there.has(name));
-  if (missing.length === 0) return;
-  const what = missing.length === 1 ? "column" : "columns";
-  throw new FatalError(new SchemaError(`the table ${label} has no ${what} ${missing.join(", ")}`));
+  if (missing.length > 0) {
+    const what = missing.length === 1 ? "column" : "columns";
+    throw new FatalError(
+      new SchemaError(`the table ${label} has no ${what} ${missing.join(", ")}`),
+    );
+  }
+  const { attempt, lockedUntil } = table.roles;
+  const precision = rows.find(({ name }) => name === lockedUntil?.name)?.precision ?? undefined;
+  if (lockedUntil === undefined || precision === undefined) return undefined;
+  if (attempt === undefined && Number(precision) < FINEST) {
+    throw new FatalError(
+      new SchemaError(
+        `the table ${label}: its column ${lockedUntil.name} holds ${String(precision)} digits of a second, and two claims of a row could not be told apart; let it hold ${FINEST}, or give the table an attempt column`,
+      ),
+    );
+  }
+  return Number(precision);
+}
+
+/** Digits of a second that tell any two moments of a database's clock apart. */
+const FINEST = 6;
+
+async function isolationOf(
+  { dialect, table }: StartSettings,
+  connection: Connection,
+): Promise<IsolationLevel | undefined> {
+  const { isolation: statement } = dialect.inspection;
+  if (table.isolation !== undefined || statement === undefined) return table.isolation;
+  const { rows } = await run<{ level: IsolationLevel }>(connection, statement, {});
+  return rows[0]?.level;
 }
 
 /** Each in a transaction of its own, so that one that is refused says nothing of the others. */
-async function checkStatements(settings: StartSettings, signal: AbortSignal): Promise<void> {
-  const { dialect, source, statements, table } = settings;
+async function checkStatements(
+  { dialect, source, table }: StartSettings,
+  statements: ReadonlyMap<string, Statement>,
+  signal: AbortSignal,
+): Promise<void> {
   const prepare = dialect.inspection.prepare?.bind(dialect.inspection);
   if (prepare === undefined) return;
   const connection = await source.connect(signal);
@@ -117,7 +170,11 @@ function isReplaced({ custom }: TableDescription, name: string): boolean {
   return custom !== undefined && Object.hasOwn(custom, name);
 }
 
-async function warn(settings: StartSettings, connection: Connection): Promise<void> {
+async function warn(
+  settings: StartSettings,
+  { isolation }: StartFacts,
+  connection: Connection,
+): Promise<void> {
   const { dialect, fields, holdsTransaction, log, table } = settings;
   const { features, inspection } = dialect;
   if (table.custom?.claim === undefined) {
@@ -141,7 +198,6 @@ async function warn(settings: StartSettings, connection: Connection): Promise<vo
       );
     }
   }
-  const { isolation } = table;
   const conflicting = features.conflictingIsolations ?? [];
   if (table.form === "rowLock" && isolation !== undefined && conflicting.includes(isolation)) {
     log.warn(

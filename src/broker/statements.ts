@@ -1,4 +1,4 @@
-import type { ClaimSettings, Dialect } from "../dialect/dialect.ts";
+import type { ClaimSettings, Dialect, LeaseSettings } from "../dialect/dialect.ts";
 import type { Statement } from "../dialect/statement.ts";
 import { TableError } from "../errors.ts";
 import {
@@ -17,12 +17,12 @@ export function formStatements(
   dialect: Dialect,
   table: TableDescription,
   claim: ClaimSettings,
-  leaseMs: number,
+  lease: Omit<LeaseSettings, keyof ClaimSettings>,
 ): ReadonlyMap<string, Statement> {
   checkForm(dialect, table);
   const built =
     table.form === "lease"
-      ? dialect.lease?.(table, { ...claim, leaseMs })
+      ? dialect.lease?.(table, { ...claim, ...lease })
       : table.form === "rowLock"
         ? dialect.rowLock?.(table, claim)
         : dialect.advisoryLock?.(table, claim);

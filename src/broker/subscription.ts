@@ -4,6 +4,7 @@ import { Engine } from "../engine/engine.ts";
 import type { Work } from "../engine/work.ts";
 import type { ConnectionShare, ConnectionWish } from "../form/connection-plan.ts";
 import { formOf } from "../form/form.ts";
+import type { FormSettings } from "../form/form-settings.ts";
 import { LAST_WAIT_MS } from "../form/handler-end.ts";
 import type { FormObserver, Verdict } from "../form/reaction.ts";
 import type { TableDelivery } from "../form/table-delivery.ts";
@@ -17,9 +18,10 @@ import type { OnSettled } from "./on-settled.ts";
 import type { ResolvedBrokerOptions, ResolvedSubscription } from "./options.ts";
 import { type AnyHandler, SubscriptionReaction } from "./reaction.ts";
 import { RowReader } from "./row-reader.ts";
-import { checkStart } from "./start-checks.ts";
+import { checkStart, type StartSettings } from "./start-checks.ts";
 import { checkForm, formStatements } from "./statements.ts";
 import { StatsCounter, type SubscriptionStats } from "./stats.ts";
+import { SubscriptionWork } from "./subscription-work.ts";
 import { sleepOn } from "./wake-registry.ts";
 
 /** A queue, a handler and its settings. */
@@ -130,7 +132,7 @@ export class QueueSubscription implements Subscription {
     });
     const work = this.#work(share, failing, open);
     const isLease = this.queue.table.form === "lease";
-    const engine = new Engine(this.#watched(work), {
+    const engine = new Engine(work, {
       slots: share.handlers,
       inHand: share.handlers + this.#options.prefetch,
       lanes: this.#options.lanes,
@@ -167,10 +169,7 @@ export class QueueSubscription implements Subscription {
       ...(deadLetter !== undefined && { deadLetter: deadLetter.settings }),
     };
     const fields = this.#fields;
-    const statements = formStatements(dialect, table, claim, leaseMs);
-    const holdsTransaction = table.form === "rowLock" || transactional;
-    let isChecked = false;
-    return formOf({
+    const settings: FormSettings = {
       source,
       dialect,
       table,
@@ -187,12 +186,28 @@ export class QueueSubscription implements Subscription {
       clock: broker.clock,
       log,
       fields,
-      open: async (signal) => {
-        const checks = { source, dialect, table, statements, holdsTransaction, log, fields };
-        if (!isChecked) await checkStart(checks, signal);
-        isChecked = true;
+    };
+    const checks: StartSettings = {
+      source,
+      dialect,
+      table,
+      statements: ({ leasePrecision }) =>
+        formStatements(dialect, table, claim, {
+          leaseMs,
+          ...(leasePrecision !== undefined && { leasePrecision }),
+        }),
+      holdsTransaction: table.form === "rowLock" || transactional,
+      log,
+      fields,
+    };
+    return new SubscriptionWork({
+      source,
+      make: async (signal) => {
+        const facts = await checkStart(checks, signal);
         open();
+        return formOf({ ...settings, ...facts });
       },
+      failed: (error) => this.#stats.failed(error),
     });
   }
 
@@ -257,23 +272,6 @@ export class QueueSubscription implements Subscription {
       const delayMs = verdict.kind === "retryAfter" ? verdict.delayMs : undefined;
       log.warn("the message failed and comes again", { event: "retried", ...line, delayMs });
     }
-  }
-
-  /** The work, with its failed claims in the statistics. */
-  #watched(work: Work<TableDelivery>): Work<TableDelivery> {
-    const stats = this.#stats;
-    const watched = <T>(promise: Promise<T>): Promise<T> =>
-      promise.catch((error: unknown) => {
-        stats.failed(error);
-        throw error;
-      });
-    return {
-      open: (signal) => watched(work.open(signal)),
-      claim: (limit, signal) => watched(work.claim(limit, signal)),
-      perform: (delivery) => work.perform(delivery),
-      giveBack: (deliveries) => work.giveBack(deliveries),
-      close: () => work.close(),
-    };
   }
 
   #hold(): void {

@@ -90,7 +90,11 @@ export interface DialectFeatures {
   readonly isolations: readonly IsolationLevel[];
   readonly modes: readonly TransactionMode[];
   readonly listenNotify: boolean;
-  /** Levels at which claims of row locks fail when two workers meet. Default none. */
+  /**
+   * Levels at which a transaction cannot change a row that has changed since it began. Claims of row
+   * locks fail there when two workers meet, and handlers' transactions lock their leased rows first.
+   * Default none.
+   */
   readonly conflictingIsolations?: readonly IsolationLevel[];
   /** An SQL error aborts the transaction it happens in. */
   readonly errorsAbortTransactions: boolean;
@@ -232,6 +236,11 @@ export interface TableInspection {
   columns(table: TableDescription): Statement;
   /** `ms` and `name` of settings that end transactions. */
   readonly timeouts: Statement;
+  /**
+   * `level`, the isolation level at which a transaction opens that names none. Left out: transactions of
+   * such tables are handled as though it were one of `conflictingIsolations`.
+   */
+  readonly isolation?: Statement;
   /** `version` as a number to compare, `label` to show. */
   readonly version: Statement;
   readonly oldestVersion: { readonly version: number; readonly label: string };

@@ -65,7 +65,6 @@ export class AdvisoryLockForm implements Work<AdvisoryDelivery> {
 
   async open(signal: AbortSignal): Promise<void> {
     this.#stop = signal;
-    await this.#context.settings.open?.(signal);
   }
 
   async close(): Promise<void> {

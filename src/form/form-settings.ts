@@ -2,7 +2,7 @@ import type { Clock } from "../clock.ts";
 import type { ClaimSettings, Dialect } from "../dialect/dialect.ts";
 import type { ConnectionSource } from "../driver/connection.ts";
 import type { Log } from "../log.ts";
-import type { TableDescription } from "../table/description.ts";
+import type { IsolationLevel, TableDescription } from "../table/description.ts";
 import type { FormObserver, Reaction } from "./reaction.ts";
 
 /** What a form is given, checked already: a subscription builds it once. */
@@ -30,6 +30,8 @@ export interface FormSettings {
   readonly log: Log;
   /** Fields that every log line carries. */
   readonly fields: Record<string, unknown>;
-  /** Runs before the first claim: looks at the table; see {@link Work.open}. */
-  open?(signal: AbortSignal): Promise<void>;
+  /** How many digits of a second the lease column holds; by default all that the dialect writes. */
+  readonly leasePrecision?: number;
+  /** The level that the table's transactions open at, where that is known. */
+  readonly isolation?: IsolationLevel;
 }

@@ -13,7 +13,7 @@ import type { TableDelivery } from "./table-delivery.ts";
  * @throws TableError where the dialect does not build it.
  */
 export function formOf(settings: FormSettings): Work<TableDelivery> {
-  const { claim, dialect, leaseMs, table } = settings;
+  const { claim, dialect, leaseMs, leasePrecision, table } = settings;
   switch (table.form) {
     case "rowLock": {
       const statements = dialect.rowLock?.(table, claim);
@@ -21,7 +21,8 @@ export function formOf(settings: FormSettings): Work<TableDelivery> {
       break;
     }
     case "lease": {
-      const statements = dialect.lease?.(table, { ...claim, leaseMs });
+      const precision = leasePrecision === undefined ? {} : { leasePrecision };
+      const statements = dialect.lease?.(table, { ...claim, leaseMs, ...precision });
       if (statements !== undefined) return new LeaseForm(settings, statements);
       break;
     }

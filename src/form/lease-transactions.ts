@@ -15,7 +15,7 @@ import { type Handling, handleInTransaction } from "./transactional-handling.ts"
  *     BEGIN (with the handler's first query) --> handler --> settlements, COMMIT: only while all acked
  *                                                            rows are ours, else the transaction fails
  *
- * Where the transaction reads by one snapshot (repeatable read and above), an extension would make its
+ * Where the transaction reads by one snapshot (repeatable read and above), or nobody knows, an extension would make its
  * settlement fail: the row has changed since. There the first statement locks the row by its fence;
  * claims pass it and the keeper leaves it alone until the transaction ends.
  *
@@ -28,9 +28,9 @@ export class LeaseTransactions {
 
   constructor(context: LeaseContext) {
     this.#context = context;
-    const { isolation } = context.settings.table;
-    this.#locksFirst =
-      isolation === "repeatableRead" || isolation === "serializable" || isolation === "snapshot";
+    const { dialect, isolation } = context.settings;
+    const conflicting = dialect.features.conflictingIsolations ?? [];
+    this.#locksFirst = isolation === undefined || conflicting.includes(isolation);
   }
 
   async handle(delivery: LeaseDelivery, stop: AbortSignal): Promise<Handling<Reacted>> {

@@ -72,7 +72,6 @@ export class LeaseForm implements Work<LeaseDelivery> {
 
   async open(signal: AbortSignal): Promise<void> {
     this.#stop = signal;
-    await this.#context.settings.open?.(signal);
   }
 
   async close(): Promise<void> {

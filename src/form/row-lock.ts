@@ -52,9 +52,7 @@ export class RowLockForm implements Work<RowLockDelivery> {
     });
   }
 
-  async open(signal: AbortSignal): Promise<void> {
-    await this.#settings.open?.(signal);
-  }
+  async open(): Promise<void> {}
 
   async close(): Promise<void> {
     await this.#ending.end();

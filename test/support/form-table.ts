@@ -241,6 +241,7 @@ export function subscribe(
     fields,
     ...given,
     clock,
+    isolation: table.isolation ?? "readCommitted",
   };
   const engine = new Engine(formOf(settings), {
     slots,

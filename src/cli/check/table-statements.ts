@@ -28,7 +28,7 @@ export function tableStatements(
       dialect,
       table,
       claimSettings(table, dialect, groups),
-      LEASE_MS,
+      { leaseMs: LEASE_MS },
     )) {
       if (table.custom === undefined || !Object.hasOwn(table.custom, name)) {
         add(`${name}${behind}`, statement);

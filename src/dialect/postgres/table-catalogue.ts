@@ -30,6 +30,16 @@ ORDER BY a.attnum`,
   };
 }
 
+/** In the words of descriptions; read uncommitted is read committed. */
+export const isolationStatement: Statement = {
+  text: `SELECT CASE current_setting('default_transaction_isolation')
+  WHEN 'serializable' THEN 'serializable'
+  WHEN 'repeatable read' THEN 'repeatableRead'
+  ELSE 'readCommitted'
+END AS level`,
+  params: [],
+};
+
 export const versionStatement: Statement = {
   text: `SELECT current_setting('server_version_num')::int AS version, current_setting('server_version') AS label`,
   params: [],
