@@ -1,5 +1,6 @@
 import type { ConnectionSource } from "../driver/connection.ts";
 import { connectionSourceHint, isConnectionSource } from "../driver/is-connection-source.ts";
+import { onStop } from "../engine/on-stop.ts";
 import { AlreadyRunningError, ShutdownError, TableError } from "../errors.ts";
 import { Log } from "../log.ts";
 import { checkKnownKeys, hasMethods, isObject, shown } from "../options.ts";
@@ -187,8 +188,7 @@ export class Broker {
       throw new TypeError(`run takes an AbortSignal as signal, not ${shown(signal)}`);
     }
     if (signal?.aborted) return;
-    const stop = () => void this.stop();
-    signal?.addEventListener("abort", stop, { once: true });
+    const stopNoMore = onStop(signal, () => void this.stop());
     try {
       await this.start().catch((error: unknown) => {
         if (!(error instanceof ShutdownError)) throw error;
@@ -198,7 +198,7 @@ export class Broker {
       await this.stop();
       if (run?.failure !== undefined) throw run.failure.error;
     } finally {
-      signal?.removeEventListener("abort", stop);
+      stopNoMore();
     }
   }
 

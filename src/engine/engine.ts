@@ -5,6 +5,7 @@ import type { Log } from "../log.ts";
 import { aborted } from "./bell.ts";
 import { ClaimLoop, type ClaimState } from "./claim-loop.ts";
 import type { Delivery } from "./delivery.ts";
+import { onStop } from "./on-stop.ts";
 import { Outage } from "./outage.ts";
 import { type SlotSettings, Slots } from "./slots.ts";
 import type { FatalError, Work } from "./work.ts";
@@ -108,14 +109,12 @@ export class Engine<D extends Delivery> {
    * @throws the cause of a {@link FatalError}, after the same orderly stop.
    */
   async run(signal?: AbortSignal): Promise<void> {
-    const stop = () => this.stop();
-    if (signal?.aborted) stop();
-    else signal?.addEventListener("abort", stop, { once: true });
+    const stopNoMore = onStop(signal, () => this.stop());
     const claims = this.#claims.run();
     await aborted(this.#stopping.signal);
     await this.#finish(claims);
     await this.#work.close();
-    signal?.removeEventListener("abort", stop);
+    stopNoMore();
     this.#end = "stopped";
     this.#tellIdle();
     if (this.#fatal !== undefined) throw this.#fatal.error;
