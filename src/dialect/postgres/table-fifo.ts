@@ -1,10 +1,10 @@
 /** The first rows of fifo groups: only they can be claimed. */
 import type { ColumnDescription } from "../../table/description.ts";
 import type { ClaimSettings } from "../dialect.ts";
+import { literal } from "./sql.ts";
 import { ofGroup } from "./table-claim.ts";
 import { all, cast, type TableSql } from "./table-names.ts";
 import { firstRow } from "./table-order.ts";
-import { sqlTypes } from "./types.ts";
 
 /** How many groups one claim looks at, where it reads every group. */
 export const groupsLookedAt = 500;
@@ -15,7 +15,7 @@ export const groupsLookedAt = 500;
  *
  * All groups at once are a walk from group to group, one probe each, and the heads are sorted by their
  * place, so that no group is served before an older row of another. A walk that does not see every group
- * starts at a row chosen at random among the ids, where their type allows that, so that each has its turn.
+ * starts at the group of a row chosen at random, so that each has its turn.
  */
 export function groupHeads(
   sql: TableSql,
@@ -46,18 +46,17 @@ export function groupHeads(
     ${next(`${group} > ${name}.value`, ...(until === "" ? [] : [until]))}
   ) AS next
 )`;
-  const pivot = randomRow(sql, group);
   const parts = [
     `start AS (
-  ${pivot ?? `SELECT NULL::${sqlTypes[column.type]} AS value`}
+  ${randomRow(sql, group)}
 )`,
     walk("walk", `${group} >= coalesce(start.value, ${lowest(column)})`, ""),
-    ...(pivot === undefined ? [] : [walk("wrapped", "", `${group} < start.value`)]),
+    walk("wrapped", "", `${group} < start.value`),
     `heads AS (
   SELECT head.*
   FROM (
     SELECT seen.value
-    FROM (SELECT walk.value FROM walk${pivot === undefined ? "" : " UNION ALL SELECT wrapped.value FROM wrapped"}) AS seen
+    FROM (SELECT walk.value FROM walk UNION ALL SELECT wrapped.value FROM wrapped) AS seen
     LIMIT ${groupsLookedAt}
   ) AS visited
   CROSS JOIN LATERAL (
@@ -70,16 +69,11 @@ export function groupHeads(
 }
 
 /** The group of some row; null where there is none. */
-function randomRow(sql: TableSql, group: string): string | undefined {
-  const { id } = sql.table.roles;
-  const probe = pivotOf(sql, id?.type);
-  if (probe === undefined) return undefined;
+function randomRow(sql: TableSql, group: string): string {
   const isText = sql.table.roles.group?.type === "text";
   return `SELECT (
     SELECT ${group}${isText ? "::text" : ""}
-    FROM ${sql.name} AS i
-    WHERE i.${sql.id} >= (${probe})
-    ORDER BY i.${sql.id}
+    FROM ${sql.name} AS i${someRow(sql)}
     LIMIT 1
   ) AS value`;
 }
@@ -96,16 +90,24 @@ const LOWEST: ReadonlyMap<string, string> = new Map([
   ["uuid", "00000000-0000-0000-0000-000000000000"],
 ]);
 
-function pivotOf(sql: TableSql, type: string | undefined): string | undefined {
-  switch (type) {
+/** A row near an id chosen at random; where ids are no numbers, of a page. */
+function someRow(sql: TableSql): string {
+  const { id } = sql.table.roles;
+  const from = (pivot: string) => `
+    WHERE i.${sql.id} >= (${pivot})
+    ORDER BY i.${sql.id}`;
+  switch (id?.type) {
     case "smallint":
     case "integer":
     case "bigint":
       // In numeric: a double would round the largest ids up, out of their range.
-      return `SELECT (min(e.${sql.id}) + floor(random()::numeric * (max(e.${sql.id})::numeric - min(e.${sql.id}) + 1)))::bigint FROM ${sql.name} AS e`;
+      return from(
+        `SELECT (min(e.${sql.id}) + floor(random()::numeric * (max(e.${sql.id})::numeric - min(e.${sql.id}) + 1)))::bigint FROM ${sql.name} AS e`,
+      );
     case "uuid":
-      return "SELECT md5(random()::text)::uuid";
+      return from("SELECT md5(random()::text)::uuid");
     default:
-      return undefined;
+      // One page is to be expected; of none the walk starts at the first group.
+      return ` TABLESAMPLE SYSTEM (100.0 / greatest(1, pg_relation_size(to_regclass(${literal(sql.name)})) / current_setting('block_size')::int))`;
   }
 }
