@@ -29,7 +29,7 @@ export { type InboxTable, inboxTable } from "./broker/inbox-table.ts";
 export type { MessageOptions } from "./broker/messages.ts";
 export type { FailurePolicy } from "./broker/policies.ts";
 export { type PurgeOptions, purgeProcessed } from "./broker/purge-processed.ts";
-export type { SubscriptionStats } from "./broker/stats.ts";
+export type { AgedStats, SubscriptionStats } from "./broker/stats.ts";
 export type { Subscription } from "./broker/subscription.ts";
 export type { QueueInsertOptions, TableQueue } from "./broker/table-queue.ts";
 export { type GroupStatus, tableStatus } from "./broker/table-status.ts";

@@ -1,7 +1,7 @@
 import type { ConnectionSource } from "../driver/connection.ts";
 import { connectionSourceHint, isConnectionSource } from "../driver/is-connection-source.ts";
 import { onStop } from "../engine/on-stop.ts";
-import { AlreadyRunningError, ShutdownError, TableError } from "../errors.ts";
+import { AlreadyRunningError, ShutdownError } from "../errors.ts";
 import { Log } from "../log.ts";
 import { checkKnownKeys, hasMethods, isObject, shown } from "../options.ts";
 import { tableLabel } from "../table/description.ts";
@@ -19,8 +19,9 @@ import {
   resolveSubscription,
 } from "./options.ts";
 import type { AnyHandler } from "./reaction.ts";
+import { refuseTwins } from "./refuse-twins.ts";
 import { Routes } from "./routes.ts";
-import type { SubscriptionStats } from "./stats.ts";
+import type { AgedStats, SubscriptionStats } from "./stats.ts";
 import { type BrokerContext, QueueSubscription, type Subscription } from "./subscription.ts";
 import type { BrokerOptions, DescribedTable, Handler, QueueOf, SubscribeOptions } from "./types.ts";
 import { notifyAbout } from "./wake-registry.ts";
@@ -157,7 +158,7 @@ export class Broker {
   async start(): Promise<void> {
     if (this.#run?.state === "stopping") await this.#run.stop(0);
     if (this.#run === undefined || this.#run.state === "stopped") {
-      this.#refuseTwins();
+      refuseTwins(this.#subscriptions);
       this.#run = new BrokerRun(this.#context, this.#subscriptions);
     }
     await this.#run.started;
@@ -239,8 +240,22 @@ export class Broker {
   }
 
   /** What each subscription has done and does now. */
-  stats(): readonly SubscriptionStats[] {
-    return this.#subscriptions.map((subscription) => subscription.stats());
+  stats(): readonly SubscriptionStats[];
+  /**
+   * The same, and how long the oldest row that is due has waited. That reads the queues' rows: once a
+   * minute, not each second.
+   *
+   * @throws what the database throws.
+   * @example
+   * for (const { queue, oldestDueMs } of await broker.stats({ oldestDue: true })) gauge(queue, oldestDueMs);
+   */
+  stats(options: { readonly oldestDue: true }): Promise<readonly AgedStats[]>;
+  stats(options?: unknown): readonly SubscriptionStats[] | Promise<readonly AgedStats[]> {
+    const all = this.#subscriptions;
+    if (options === undefined) return all.map((subscription) => subscription.stats());
+    const { oldestDue } = checkKnownKeys("stats", options, ["oldestDue"]);
+    if (oldestDue !== true) throw new TypeError(`oldestDue takes true, not ${shown(oldestDue)}`);
+    return Promise.all(all.map((subscription) => subscription.agedStats()));
   }
 
   get #state(): BrokerState {
@@ -263,18 +278,6 @@ export class Broker {
     // Throws where the channel's name is too long.
     dialect.channel?.(table);
     notifyAbout(table);
-  }
-
-  #refuseTwins(): void {
-    for (const [index, { queue }] of this.#subscriptions.entries()) {
-      const twin = this.#subscriptions
-        .slice(0, index)
-        .find((other) => isSameQueue(other.queue, queue));
-      if (twin === undefined) continue;
-      throw new TableError(
-        `${queue.name} of ${tableLabel(queue.table)} has two subscriptions on one broker: raise workers of one, or take another broker`,
-      );
-    }
   }
 }
 
@@ -300,13 +303,5 @@ function isHandler(value: unknown): value is AnyHandler {
 function isSignal(value: unknown): value is AbortSignal {
   return (
     isObject(value) && typeof value.aborted === "boolean" && hasMethods(value, ["addEventListener"])
-  );
-}
-
-function isSameQueue(one: QueueDescription, other: QueueDescription): boolean {
-  const { table } = one;
-  const isSameTable = table.name === other.table.name && table.schema === other.table.schema;
-  return (
-    isSameTable && (one.groups !== "one" || other.groups !== "one" || one.group === other.group)
   );
 }

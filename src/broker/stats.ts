@@ -26,6 +26,15 @@ export interface SubscriptionStats {
   readonly lastError: string | undefined;
 }
 
+/** What {@link Broker.stats} answers where it was asked for the oldest row. */
+export interface AgedStats extends SubscriptionStats {
+  /**
+   * How long the oldest row that is due has been due, in milliseconds, by the table's clock; null where none
+   * is, or no row has a due time.
+   */
+  readonly oldestDueMs: number | null;
+}
+
 export type ReturnedWhy = Parameters<FormObserver["returned"]>[1];
 
 /** Counts what a form tells. */

@@ -20,8 +20,9 @@ import { type AnyHandler, SubscriptionReaction } from "./reaction.ts";
 import { RowReader } from "./row-reader.ts";
 import { checkStart, type StartSettings } from "./start-checks.ts";
 import { checkForm, formStatements } from "./statements.ts";
-import { StatsCounter, type SubscriptionStats } from "./stats.ts";
+import { type AgedStats, StatsCounter, type SubscriptionStats } from "./stats.ts";
 import { SubscriptionWork } from "./subscription-work.ts";
+import { tableStatus } from "./table-status.ts";
 import { sleepOn } from "./wake-registry.ts";
 
 /** A queue, a handler and its settings. */
@@ -108,6 +109,13 @@ export class QueueSubscription implements Subscription {
 
   stats(): SubscriptionStats {
     return this.#stats.read(this.name, this.queue.name, this.#engine);
+  }
+
+  async agedStats(): Promise<AgedStats> {
+    const { dialect, source } = this.#broker;
+    const groups = await tableStatus(source, this.queue, { dialect });
+    const ages = groups.flatMap(({ oldestDueMs }) => oldestDueMs ?? []);
+    return { ...this.stats(), oldestDueMs: ages.length === 0 ? null : Math.max(...ages) };
   }
 
   /** Begins the stop of what runs; see {@link SubscriptionRun.ended}. */
