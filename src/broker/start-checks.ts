@@ -1,3 +1,4 @@
+import type { Clock } from "../clock.ts";
 import { bind } from "../dialect/bind.ts";
 import type { Dialect } from "../dialect/dialect.ts";
 import type { Statement } from "../dialect/statement.ts";
@@ -5,9 +6,10 @@ import { giveBack, withConnection } from "../driver/checkout.ts";
 import type { Connection, ConnectionSource, QueryResult } from "../driver/connection.ts";
 import { runSteps } from "../driver/run-steps.ts";
 import { FatalError } from "../engine/work.ts";
-import { asError, SchemaError } from "../errors.ts";
+import { asError, SchemaError, TableError } from "../errors.ts";
 import type { Log } from "../log.ts";
 import { type IsolationLevel, type TableDescription, tableLabel } from "../table/description.ts";
+import { sharesSessions } from "./session-check.ts";
 
 /**
  * What a subscription finds out before its first claim: whether the server is new enough, the table is
@@ -29,6 +31,7 @@ export async function checkStart(
       ...(isolation !== undefined && { isolation }),
     };
   });
+  await checkSessions(settings, signal);
   await checkStatements(settings, settings.statements(facts), signal);
   await withConnection(source, signal, (connection) => warn(settings, facts, connection));
   return facts;
@@ -48,6 +51,7 @@ export interface StartSettings {
   readonly table: TableDescription;
   /** All that the subscription will run, by their names. */
   statements(facts: StartFacts): ReadonlyMap<string, Statement>;
+  readonly clock: Clock;
   /** A transaction stays open while the handler runs. */
   readonly holdsTransaction: boolean;
   readonly log: Log;
@@ -125,6 +129,21 @@ async function isolationOf(
   if (table.isolation !== undefined || statement === undefined) return table.isolation;
   const { rows } = await run<{ level: IsolationLevel }>(connection, statement, {});
   return rows[0]?.level;
+}
+
+/** A lock that a session holds is of no use where each transaction may find another session. */
+async function checkSessions(
+  { clock, dialect, source, table }: StartSettings,
+  signal: AbortSignal,
+): Promise<void> {
+  const { session } = dialect.inspection;
+  if (table.form !== "advisoryLock" || session === undefined) return;
+  if (!(await sharesSessions(source, session, clock, signal))) return;
+  throw new FatalError(
+    new TableError(
+      `${tableLabel(table)} is held by advisory locks, which belong to a session, and a pooler between here and the server gives each transaction another one: connect to the server itself, or let the pooler keep a session for each client`,
+    ),
+  );
 }
 
 /** Each in a transaction of its own, so that one that is refused says nothing of the others. */

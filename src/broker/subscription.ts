@@ -204,6 +204,7 @@ export class QueueSubscription implements Subscription {
           leaseMs,
           ...(leasePrecision !== undefined && { leasePrecision }),
         }),
+      clock: broker.clock,
       holdsTransaction: table.form === "rowLock" || transactional,
       log,
       fields,

@@ -241,6 +241,11 @@ export interface TableInspection {
    * such tables are handled as though it were one of `conflictingIsolations`.
    */
   readonly isolation?: Statement;
+  /**
+   * `session`, a text that tells the server's sessions apart. Left out: nobody looks whether a pooler shares
+   * them, and the advisory lock form starts behind any.
+   */
+  readonly session?: Statement;
   /** `version` as a number to compare, `label` to show. */
   readonly version: Statement;
   readonly oldestVersion: { readonly version: number; readonly label: string };

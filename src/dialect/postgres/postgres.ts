@@ -10,7 +10,12 @@ import {
   rowsStatement,
 } from "./table-admin.ts";
 import { advisoryLockStatements } from "./table-advisory-lock.ts";
-import { columnsStatement, isolationStatement, versionStatement } from "./table-catalogue.ts";
+import {
+  columnsStatement,
+  isolationStatement,
+  sessionStatement,
+  versionStatement,
+} from "./table-catalogue.ts";
 import { fits } from "./table-column-types.ts";
 import { tableChannel, tableDdl } from "./table-ddl.ts";
 import { tableIndexes } from "./table-indexes.ts";
@@ -58,6 +63,7 @@ export const postgres: Dialect = {
     columns: columnsStatement,
     timeouts: timeoutsStatement(),
     isolation: isolationStatement,
+    session: sessionStatement,
     version: versionStatement,
     oldestVersion: { version: 110_000, label: "11" },
     prepare: prepareStatement,

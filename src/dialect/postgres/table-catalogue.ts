@@ -40,6 +40,11 @@ END AS level`,
   params: [],
 };
 
+export const sessionStatement: Statement = {
+  text: "SELECT pg_backend_pid()::text AS session",
+  params: [],
+};
+
 export const versionStatement: Statement = {
   text: `SELECT current_setting('server_version_num')::int AS version, current_setting('server_version') AS label`,
   params: [],

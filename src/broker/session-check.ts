@@ -1,0 +1,70 @@
+import type { Clock } from "../clock.ts";
+import { bind } from "../dialect/bind.ts";
+import type { Statement } from "../dialect/statement.ts";
+import { checkOut, giveBack, withConnection } from "../driver/checkout.ts";
+import type { Connection, ConnectionSource } from "../driver/connection.ts";
+import { runSteps } from "../driver/run-steps.ts";
+import { asError } from "../errors.ts";
+import { timeLimit } from "../time-limit.ts";
+
+/**
+ * Whether somebody between here and the server hands each transaction to a session of his own choice.
+ * Two connections that are out at once have a session each, and keep it. So one is asked which it has; then
+ * another opens a transaction, which a pooler gives the session that has just become idle; and then the first
+ * is asked again. Where there is no second connection to be had, nobody can tell, and the answer is no.
+ *
+ * @param statement answers `session`, which tells the server's sessions apart.
+ */
+export async function sharesSessions(
+  source: ConnectionSource,
+  statement: Statement,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<boolean> {
+  if (source.max === 1) return false;
+  // Subscriptions that start together would each hold one connection and wait for another.
+  const asking = underWay.get(source) ?? ask(source, statement, clock, signal);
+  underWay.set(source, asking);
+  try {
+    return await asking;
+  } finally {
+    underWay.delete(source);
+  }
+}
+
+const underWay = new WeakMap<ConnectionSource, Promise<boolean>>();
+
+async function ask(
+  source: ConnectionSource,
+  statement: Statement,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<boolean> {
+  return await withConnection(source, signal, async (first) => {
+    const before = await sessionOf(first, statement);
+    const limit = timeLimit(clock, PATIENCE_MS, "there was no second connection", signal);
+    const second = await checkOut(source, limit.signal)
+      .catch(() => undefined)
+      .finally(() => limit.cancel());
+    if (second === undefined) return false;
+    try {
+      await second.begin();
+      const other = await sessionOf(second, statement);
+      const after = await sessionOf(first, statement);
+      await second.rollback();
+      await giveBack(second);
+      return other === before || after !== before;
+    } catch (error) {
+      await giveBack(second, asError(error));
+      throw error;
+    }
+  });
+}
+
+/** How long a second connection is waited for: the first is held meanwhile. */
+const PATIENCE_MS = 1000;
+
+async function sessionOf(connection: Connection, statement: Statement): Promise<unknown> {
+  const [result] = await runSteps<{ session: unknown }>(connection, [bind(statement, {})]);
+  return result?.rows[0]?.session;
+}
