@@ -3,7 +3,7 @@ WITH given AS (
   SELECT g.* FROM unnest($1::text::bigint[], $2::text::text[], $3::text::smallint[]) AS g (id, token, attempt)
 ), locked AS (
   SELECT i."id" AS id
-  FROM given JOIN "jobs" AS i ON i."id" = given.id AND to_char(i."lease"::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') = given.token AND i."att" = given.attempt
+  FROM (SELECT * FROM given LIMIT (SELECT NULL::bigint)) AS given JOIN "jobs" AS i ON i."id" = given.id AND to_char(i."lease"::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') = given.token AND i."att" = given.attempt
   ORDER BY i."id"
   FOR UPDATE OF i
 )
@@ -17,7 +17,7 @@ WITH given AS (
   SELECT g.* FROM unnest($1::text::bigint[], $2::text::text[], $3::text::smallint[]) AS g (id, token, attempt)
 ), locked AS (
   SELECT i."id" AS id
-  FROM given JOIN "jobs" AS i ON i."id" = given.id AND to_char(i."lease"::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') = given.token AND i."att" = given.attempt
+  FROM (SELECT * FROM given LIMIT (SELECT NULL::bigint)) AS given JOIN "jobs" AS i ON i."id" = given.id AND to_char(i."lease"::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') = given.token AND i."att" = given.attempt
   ORDER BY i."id"
   FOR UPDATE OF i
 ), done AS (
@@ -257,7 +257,7 @@ WITH given AS (
   SELECT g.* FROM unnest($1::text::bigint[], $2::text::text[], $3::text::smallint[], $4::text::text[]) AS g (id, token, attempt, reason)
 ), locked AS (
   SELECT i."id" AS id, given.reason
-  FROM given JOIN "jobs" AS i ON i."id" = given.id AND to_char(i."lease"::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') = given.token AND i."att" = given.attempt
+  FROM (SELECT * FROM given LIMIT (SELECT NULL::bigint)) AS given JOIN "jobs" AS i ON i."id" = given.id AND to_char(i."lease"::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') = given.token AND i."att" = given.attempt
   ORDER BY i."id"
   FOR UPDATE OF i
 ), gone AS (
@@ -276,7 +276,7 @@ WITH given AS (
   SELECT g.* FROM unnest($1::text::bigint[], $2::text::text[], $3::text::smallint[]) AS g (id, token, attempt)
 ), locked AS (
   SELECT i."id" AS id
-  FROM given JOIN "jobs" AS i ON i."id" = given.id AND to_char(i."lease"::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') = given.token AND i."att" = given.attempt AND i."lease" > clock_timestamp()
+  FROM (SELECT * FROM given LIMIT (SELECT NULL::bigint)) AS given JOIN "jobs" AS i ON i."id" = given.id AND to_char(i."lease"::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') = given.token AND i."att" = given.attempt AND i."lease" > clock_timestamp()
   ORDER BY i."id"
   FOR NO KEY UPDATE OF i SKIP LOCKED
 ), seen AS (
@@ -312,7 +312,7 @@ WITH given AS (
   SELECT g.* FROM unnest($1::text::bigint[], $2::text::text[], $3::text::smallint[]) AS g (id, token, attempt)
 ), locked AS (
   SELECT i."id" AS id
-  FROM given JOIN "jobs" AS i ON i."id" = given.id AND to_char(i."lease"::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') = given.token AND i."att" = given.attempt AND i."lease" > clock_timestamp()
+  FROM (SELECT * FROM given LIMIT (SELECT NULL::bigint)) AS given JOIN "jobs" AS i ON i."id" = given.id AND to_char(i."lease"::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') = given.token AND i."att" = given.attempt AND i."lease" > clock_timestamp()
   ORDER BY i."id"
   FOR NO KEY UPDATE OF i
 )
@@ -363,7 +363,7 @@ WITH given AS (
   SELECT g.* FROM unnest($1::text::bigint[], $2::text::text[], $3::text::smallint[]) AS g (id, token, attempt)
 ), locked AS (
   SELECT i."id" AS id
-  FROM given JOIN "jobs" AS i ON i."id" = given.id AND to_char(i."lease"::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') = given.token AND i."att" = given.attempt
+  FROM (SELECT * FROM given LIMIT (SELECT NULL::bigint)) AS given JOIN "jobs" AS i ON i."id" = given.id AND to_char(i."lease"::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') = given.token AND i."att" = given.attempt
   ORDER BY i."id"
   FOR NO KEY UPDATE OF i SKIP LOCKED
 )
@@ -379,7 +379,7 @@ WITH given AS (
   SELECT g.* FROM unnest($1::text::bigint[], $2::text::text[], $3::text::smallint[]) AS g (id, token, attempt)
 ), locked AS (
   SELECT i."id" AS id
-  FROM given JOIN "jobs" AS i ON i."id" = given.id AND to_char(i."lease"::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') = given.token AND i."att" = given.attempt
+  FROM (SELECT * FROM given LIMIT (SELECT NULL::bigint)) AS given JOIN "jobs" AS i ON i."id" = given.id AND to_char(i."lease"::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') = given.token AND i."att" = given.attempt
   ORDER BY i."id"
   FOR NO KEY UPDATE OF i
 )
@@ -394,7 +394,7 @@ WITH given AS (
   SELECT g.* FROM unnest($1::text::bigint[], $2::text::text[], $3::text::smallint[], $4::text::double precision[]) AS g (id, token, attempt, delay)
 ), locked AS (
   SELECT i."id" AS id, given.delay
-  FROM given JOIN "jobs" AS i ON i."id" = given.id AND to_char(i."lease"::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') = given.token AND i."att" = given.attempt
+  FROM (SELECT * FROM given LIMIT (SELECT NULL::bigint)) AS given JOIN "jobs" AS i ON i."id" = given.id AND to_char(i."lease"::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') = given.token AND i."att" = given.attempt
   ORDER BY i."id"
   FOR NO KEY UPDATE OF i
 )

@@ -3,7 +3,7 @@ WITH given AS (
   SELECT g.* FROM unnest($1::text::uuid[], $2::text::text[]) AS g (id, token)
 ), locked AS (
   SELECT i."id" AS id
-  FROM given JOIN "jobs" AS i ON i."id" = given.id AND to_char(i."lease"::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') = given.token
+  FROM (SELECT * FROM given LIMIT (SELECT NULL::bigint)) AS given JOIN "jobs" AS i ON i."id" = given.id AND to_char(i."lease"::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') = given.token
   ORDER BY i."id"
   FOR UPDATE OF i
 )
@@ -17,7 +17,7 @@ WITH given AS (
   SELECT g.* FROM unnest($1::text::uuid[], $2::text::text[]) AS g (id, token)
 ), locked AS (
   SELECT i."id" AS id
-  FROM given JOIN "jobs" AS i ON i."id" = given.id AND to_char(i."lease"::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') = given.token
+  FROM (SELECT * FROM given LIMIT (SELECT NULL::bigint)) AS given JOIN "jobs" AS i ON i."id" = given.id AND to_char(i."lease"::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') = given.token
   ORDER BY i."id"
   FOR UPDATE OF i
 ), done AS (
@@ -127,7 +127,7 @@ WITH given AS (
   SELECT g.* FROM unnest($1::text::uuid[], $2::text::text[]) AS g (id, token)
 ), locked AS (
   SELECT i."id" AS id
-  FROM given JOIN "jobs" AS i ON i."id" = given.id AND to_char(i."lease"::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') = given.token
+  FROM (SELECT * FROM given LIMIT (SELECT NULL::bigint)) AS given JOIN "jobs" AS i ON i."id" = given.id AND to_char(i."lease"::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') = given.token
   ORDER BY i."id"
   FOR NO KEY UPDATE OF i
 )
@@ -143,7 +143,7 @@ WITH given AS (
   SELECT g.* FROM unnest($1::text::uuid[], $2::text::text[]) AS g (id, token)
 ), locked AS (
   SELECT i."id" AS id
-  FROM given JOIN "jobs" AS i ON i."id" = given.id AND to_char(i."lease"::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') = given.token AND i."lease" > $3::text::timestamptz
+  FROM (SELECT * FROM given LIMIT (SELECT NULL::bigint)) AS given JOIN "jobs" AS i ON i."id" = given.id AND to_char(i."lease"::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') = given.token AND i."lease" > $3::text::timestamptz
   ORDER BY i."id"
   FOR NO KEY UPDATE OF i SKIP LOCKED
 ), seen AS (
@@ -179,7 +179,7 @@ WITH given AS (
   SELECT g.* FROM unnest($1::text::uuid[], $2::text::text[]) AS g (id, token)
 ), locked AS (
   SELECT i."id" AS id
-  FROM given JOIN "jobs" AS i ON i."id" = given.id AND to_char(i."lease"::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') = given.token AND i."lease" > $3::text::timestamptz
+  FROM (SELECT * FROM given LIMIT (SELECT NULL::bigint)) AS given JOIN "jobs" AS i ON i."id" = given.id AND to_char(i."lease"::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') = given.token AND i."lease" > $3::text::timestamptz
   ORDER BY i."id"
   FOR NO KEY UPDATE OF i
 )
@@ -218,7 +218,7 @@ WITH given AS (
   SELECT g.* FROM unnest($1::text::uuid[], $2::text::text[]) AS g (id, token)
 ), locked AS (
   SELECT i."id" AS id
-  FROM given JOIN "jobs" AS i ON i."id" = given.id AND to_char(i."lease"::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') = given.token
+  FROM (SELECT * FROM given LIMIT (SELECT NULL::bigint)) AS given JOIN "jobs" AS i ON i."id" = given.id AND to_char(i."lease"::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') = given.token
   ORDER BY i."id"
   FOR NO KEY UPDATE OF i SKIP LOCKED
 )
@@ -233,7 +233,7 @@ WITH given AS (
   SELECT g.* FROM unnest($1::text::uuid[], $2::text::text[]) AS g (id, token)
 ), locked AS (
   SELECT i."id" AS id
-  FROM given JOIN "jobs" AS i ON i."id" = given.id AND to_char(i."lease"::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') = given.token
+  FROM (SELECT * FROM given LIMIT (SELECT NULL::bigint)) AS given JOIN "jobs" AS i ON i."id" = given.id AND to_char(i."lease"::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') = given.token
   ORDER BY i."id"
   FOR NO KEY UPDATE OF i
 )
@@ -248,7 +248,7 @@ WITH given AS (
   SELECT g.* FROM unnest($2::text::uuid[], $3::text::text[], $4::text::double precision[]) AS g (id, token, delay)
 ), locked AS (
   SELECT i."id" AS id, given.delay
-  FROM given JOIN "jobs" AS i ON i."id" = given.id AND to_char(i."lease"::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') = given.token
+  FROM (SELECT * FROM given LIMIT (SELECT NULL::bigint)) AS given JOIN "jobs" AS i ON i."id" = given.id AND to_char(i."lease"::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') = given.token
   ORDER BY i."id"
   FOR NO KEY UPDATE OF i
 )

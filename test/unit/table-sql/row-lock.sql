@@ -3,7 +3,7 @@ WITH given AS (
   SELECT g.* FROM unnest($1::text::bigint[]) AS g (id)
 ), locked AS (
   SELECT i."id" AS id
-  FROM given JOIN "app"."jobs" AS i ON i."id" = given.id
+  FROM (SELECT * FROM given LIMIT (SELECT NULL::bigint)) AS given JOIN "app"."jobs" AS i ON i."id" = given.id
   ORDER BY i."id"
   FOR NO KEY UPDATE OF i
 )
@@ -106,7 +106,7 @@ WITH given AS (
   SELECT g.* FROM unnest($1::text::bigint[], $2::text::text[]) AS g (id, reason)
 ), locked AS (
   SELECT i."id" AS id, given.reason
-  FROM given JOIN "app"."jobs" AS i ON i."id" = given.id
+  FROM (SELECT * FROM given LIMIT (SELECT NULL::bigint)) AS given JOIN "app"."jobs" AS i ON i."id" = given.id
   ORDER BY i."id"
   FOR NO KEY UPDATE OF i
 )
@@ -131,7 +131,7 @@ WITH given AS (
   SELECT g.* FROM unnest($1::text::bigint[]) AS g (id)
 ), locked AS (
   SELECT i."id" AS id
-  FROM given JOIN "app"."jobs" AS i ON i."id" = given.id
+  FROM (SELECT * FROM given LIMIT (SELECT NULL::bigint)) AS given JOIN "app"."jobs" AS i ON i."id" = given.id
   ORDER BY i."id"
   FOR NO KEY UPDATE OF i
 )
@@ -146,7 +146,7 @@ WITH given AS (
   SELECT g.* FROM unnest($1::text::bigint[], $2::text::double precision[]) AS g (id, delay)
 ), locked AS (
   SELECT i."id" AS id, given.delay
-  FROM given JOIN "app"."jobs" AS i ON i."id" = given.id
+  FROM (SELECT * FROM given LIMIT (SELECT NULL::bigint)) AS given JOIN "app"."jobs" AS i ON i."id" = given.id
   ORDER BY i."id"
   FOR NO KEY UPDATE OF i
 )
