@@ -8,6 +8,7 @@ import { tableLabel } from "../table/description.ts";
 import type { Queue, QueueDescription } from "../table/queue.ts";
 import { BrokerRun } from "./broker-run.ts";
 import { dialectOf } from "./dialect-of.ts";
+import type { FittingQueue } from "./fitting.ts";
 import { checkListening } from "./listening.ts";
 import { insertMessages, type MessageOptions } from "./messages.ts";
 import { onClock } from "./on-clock.ts";
@@ -21,6 +22,7 @@ import {
 import type { AnyHandler } from "./reaction.ts";
 import { refuseTwins } from "./refuse-twins.ts";
 import { Routes } from "./routes.ts";
+import { checkForm } from "./statements.ts";
 import type { AgedStats, SubscriptionStats } from "./stats.ts";
 import { type BrokerContext, QueueSubscription, type Subscription } from "./subscription.ts";
 import type { BrokerOptions, DescribedTable, Handler, QueueOf, SubscribeOptions } from "./types.ts";
@@ -36,7 +38,7 @@ import { notifyAbout } from "./wake-registry.ts";
  * });
  * await broker.run({ signal });
  */
-export class Broker {
+export class Broker<Database extends string = string> {
   readonly #context: BrokerContext;
   readonly #subscriptions: QueueSubscription[] = [];
   readonly #routes = new Routes<QueueDescription>();
@@ -47,7 +49,7 @@ export class Broker {
    *
    * @throws TypeError or RangeError that names the option, what it takes, and the value that it got.
    */
-  constructor(source: ConnectionSource, options: BrokerOptions = {}) {
+  constructor(source: ConnectionSource<Database>, options: BrokerOptions<Database> = {}) {
     if (!isConnectionSource(source)) {
       throw new TypeError(`Broker: ${connectionSourceHint(source)}`);
     }
@@ -76,7 +78,10 @@ export class Broker {
    *   await tx.sql`INSERT INTO accounts (email) VALUES (${signup.email})`;
    * });
    */
-  subscribe<Of extends Queue | string>(queue: Of, handler: Handler<QueueOf<Of>>): Subscription;
+  subscribe<Of extends Queue | string>(
+    queue: FittingQueue<Of, Database>,
+    handler: Handler<QueueOf<Of>>,
+  ): Subscription;
   /** With settings; `queue` may also be a name that a route leads from. */
   subscribe<
     Of extends Queue | string,
@@ -85,11 +90,11 @@ export class Broker {
     To extends Queue | DescribedTable | undefined = undefined,
     ReplyQueue extends Queue | undefined = undefined,
   >(
-    queue: Of,
+    queue: FittingQueue<Of, Database>,
     options: SubscribeOptions<QueueOf<Of>["$table"], Tx, Batch, To, ReplyQueue>,
     handler: Handler<QueueOf<Of>, Tx, Batch, ReplyQueue>,
   ): Subscription;
-  subscribe(queue: Queue | string, second: unknown, third?: unknown): Subscription {
+  subscribe(queue: unknown, second: unknown, third?: unknown): Subscription {
     const description = this.#queueOf(queue);
     const [options, handler] = third === undefined ? [{}, second] : [second, third];
     if (!isHandler(handler)) {
@@ -136,12 +141,14 @@ export class Broker {
    * Says which queue a name leads to, or every name with a prefix: `"mail.*"`, `"*"`. Exact names come
    * first, then the longest prefix.
    *
-   * @throws TypeError for a pattern of another form, RouteError for one that leads somewhere already.
+   * @throws TypeError for a pattern of another form, RouteError for one that leads somewhere already,
+   *   TableError for a table that the database cannot serve.
    * @example
    * broker.route("signups", signups).route("mail.*", emails);
    */
-  route(pattern: string, queue: Queue): this {
+  route<Of extends Queue>(pattern: string, queue: FittingQueue<Of, Database>): this {
     const description = queueDescription("route", queue);
+    checkForm(this.#context.dialect, description.table);
     this.#routes.add(pattern, description);
     this.#notifyAbout(description);
     return this;
@@ -263,7 +270,7 @@ export class Broker {
     return state === "stopped" ? "idle" : state;
   }
 
-  #queueOf(queue: Queue | string): QueueDescription {
+  #queueOf(queue: unknown): QueueDescription {
     if (typeof queue !== "string") return queueDescription("the first argument", queue);
     const found = this.#routes.find(queue);
     if (found.table.roles.payload !== undefined) return found;

@@ -2,6 +2,7 @@ import type { Dialect } from "../dialect/dialect.ts";
 import type { ConnectionSource, Listener } from "../driver/connection.ts";
 import { listenUntil } from "../engine/wake-ups.ts";
 import { tableLabel } from "../table/description.ts";
+import { sentence } from "../table/sentences.ts";
 import type { BrokerContext, QueueSubscription } from "./subscription.ts";
 
 /**
@@ -73,9 +74,7 @@ async function listenOn(
  */
 export function checkListening(dialect: Dialect, source: ConnectionSource): void {
   if (!dialect.features.listenNotify) {
-    throw new TypeError(
-      `listenNotify takes a database with notifications; ${dialect.name} has none`,
-    );
+    throw new TypeError(sentence("noListening", { database: dialect.name }));
   }
   if (source.listen === undefined) {
     throw new TypeError("listenNotify takes a connection source that has a method listen");

@@ -1,12 +1,10 @@
 import type { ClaimSettings, Dialect, LeaseSettings } from "../dialect/dialect.ts";
 import type { Statement } from "../dialect/statement.ts";
 import { TableError } from "../errors.ts";
-import {
-  type CustomEventName,
-  type FormName,
-  type TableDescription,
-  tableLabel,
-} from "../table/description.ts";
+import { type CustomEventName, type TableDescription, tableLabel } from "../table/description.ts";
+import { checkNames } from "../table/names.ts";
+import { formWords, joined } from "../table/option-words.ts";
+import { sentence } from "../table/sentences.ts";
 
 /**
  * The statements that a subscription to the table will run, by their names.
@@ -39,11 +37,11 @@ export function checkForm(dialect: Dialect, table: TableDescription): void {
   const label = tableLabel(table);
   const isBuilt = dialect[table.form] !== undefined && features.forms.includes(table.form);
   if (!isBuilt) {
-    const forms = features.forms.map((form) => FORM_WORDS[form]).join(", ");
-    throw new TableError(
-      `${label} is held by ${FORM_WORDS[table.form]}, which ${name} does not do; it does: ${forms}`,
-    );
+    const forms = joined(features.forms.map((form) => formWords[form]));
+    const words = { database: name, form: formWords[table.form], forms };
+    throw new TableError(`${label}: ${sentence("noForm", words)}`);
   }
+  checkNames(table, dialect);
   for (const event of NOT_RUN) {
     if (table.custom?.[event] === undefined) continue;
     throw new TableError(
@@ -56,29 +54,17 @@ export function checkForm(dialect: Dialect, table: TableDescription): void {
   }
   const { isolation, mode } = table;
   if (isolation !== undefined && !features.isolations.includes(isolation)) {
-    throw new TableError(
-      `${label}: ${name} opens no transaction at isolation "${isolation}"; it opens ${listed(features.isolations)}`,
-    );
+    const words = { database: name, isolation, levels: joined(features.isolations) };
+    throw new TableError(`${label}: ${sentence("noIsolation", words)}`);
   }
   if (mode !== undefined && !features.modes.includes(mode)) {
-    throw new TableError(
-      `${label}: ${name} opens no transaction in mode "${mode}"; it opens ${listed(features.modes)}`,
-    );
+    const words = { database: name, mode, modes: joined(features.modes) };
+    throw new TableError(`${label}: ${sentence("noMode", words)}`);
   }
 }
 
 /** Never silently the dialect's own in their place. */
 const NOT_RUN: readonly CustomEventName[] = ["claim", "fetch", "extend", "lock", "unlock"];
-
-const FORM_WORDS: { readonly [form in FormName]: string } = {
-  rowLock: "row lock",
-  lease: "lease",
-  advisoryLock: "advisory lock",
-};
-
-function listed(words: readonly string[]): string {
-  return words.length === 0 ? "none" : words.join(", ");
-}
 
 function isStatement(value: unknown): value is Statement {
   return typeof value === "object" && value !== null && "text" in value && "params" in value;

@@ -68,7 +68,6 @@ export class QueueSubscription implements Subscription {
     handler: AnyHandler,
   ) {
     checkForm(broker.dialect, queue.table);
-    checkNames(queue.table, broker.dialect);
     checkNames(options.deadLetter?.settings.table ?? queue.table, broker.dialect);
     this.name = options.name;
     this.queue = onClock(queue, broker.options.clock);

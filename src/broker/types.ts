@@ -9,6 +9,7 @@ import type { Queue } from "../table/queue.ts";
 import type { TableFacts } from "../table/table-facts.ts";
 import type { HandlerContext, HandlerLog, Reply } from "./context.ts";
 import type { DeadLetterColumns } from "./dead-letter.ts";
+import type { Listening } from "./fitting.ts";
 import type { FailurePolicy } from "./policies.ts";
 import type { Rule } from "./rules.ts";
 
@@ -121,9 +122,9 @@ export interface SubscribeOptions<
 type Leased<Facts extends TableFacts> = "lease" extends Facts["form"] ? number : Rule<"lease">;
 
 /** Settings of a broker; all have defaults. */
-export interface BrokerOptions {
+export interface BrokerOptions<Database extends string = string> {
   /** Default: the source's own, where it says what is behind it. */
-  readonly dialect?: Dialect;
+  readonly dialect?: Dialect & { readonly name: Database };
   /** Where log lines go. Default nowhere. */
   readonly logger?: Logger;
   /** Timers and monotonic time. Default the host's. */
@@ -136,7 +137,7 @@ export interface BrokerOptions {
    * Listens for notifications of rows that other processes wrote, on a connection of its own, and notifies
    * them of rows that are written here. Default false.
    */
-  readonly listenNotify?: boolean;
+  readonly listenNotify?: Listening<Database>;
   /** How long handlers may go on after a stop, in milliseconds. Default 30000. */
   readonly shutdownGraceMs?: number;
   /** Prepares what handlers send through `tx` once on each connection. Default false. */

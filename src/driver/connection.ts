@@ -95,7 +95,7 @@ export interface Listener {
 }
 
 /** Where connections come from. The caller owns what is behind it; intray never closes that. */
-export interface ConnectionSource {
+export interface ConnectionSource<Database extends string = string> {
   /**
    * Checks a connection out. `signal` says that nobody waits for it any more; a source may ignore it
    * (a connection that arrives late is released at once).
@@ -104,7 +104,7 @@ export interface ConnectionSource {
   /** How many connections there can be at once; left out: unknown. */
   readonly max?: number;
   /** The database behind it, as its dialect is named: "postgres". Left out: unknown. */
-  readonly database?: string;
+  readonly database?: Database;
   /**
    * Opens a connection of its own that listens on a channel. Resolves when it listens; the answer
    * stops it and gives everything back.

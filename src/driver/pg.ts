@@ -33,7 +33,7 @@ export interface PgOwnPoolOptions extends PgOptions {
 }
 
 /** A source that owns its pool. */
-export interface PgOwnedSource extends ConnectionSource {
+export interface PgOwnedSource extends ConnectionSource<"postgres"> {
   /** Ends the pool. Call it after everything that uses the source has stopped. */
   close(): Promise<void>;
 }
@@ -47,7 +47,7 @@ export interface PgOwnedSource extends ConnectionSource {
  *
  * @throws TypeError if the pool or an option has the wrong shape.
  */
-export function fromPg(pool: PgPoolLike, options?: PgOptions): ConnectionSource;
+export function fromPg(pool: PgPoolLike, options?: PgOptions): ConnectionSource<"postgres">;
 /**
  * Connections from a pool that the source makes from the `pg` module and ends at `close()`.
  *
@@ -68,7 +68,7 @@ export function fromPg(
   poolOrModule: PgPoolLike | PgModuleLike,
   second?: PgOptions | string,
   third?: PgOwnPoolOptions,
-): ConnectionSource | PgOwnedSource {
+): ConnectionSource<"postgres"> {
   if (typeof second === "string") return fromModule(poolOrModule, second, third);
   if (!isPool(poolOrModule)) {
     throw new TypeError(

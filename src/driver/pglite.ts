@@ -51,7 +51,7 @@ export interface PgliteLike extends PgliteQueryLike {
  *
  * @throws TypeError if the database has the wrong shape.
  */
-export function fromPglite(db: PgliteLike): ConnectionSource {
+export function fromPglite(db: PgliteLike): ConnectionSource<"postgres"> {
   if (!hasMethods(db, ["query", "exec", "transaction", "listen", "onNotification"])) {
     throw new TypeError("fromPglite: takes a PGlite database, such as new PGlite()");
   }

@@ -23,7 +23,7 @@ export type { PostgresJsSqlLike } from "./postgres-js-types.ts";
  * @throws TypeError if `sql` has the wrong shape, or was made with a `transform` that renames columns or
  * changes rows: intray reads columns by their names in the database.
  */
-export function fromPostgresJs(sql: PostgresJsSqlLike): ConnectionSource {
+export function fromPostgresJs(sql: PostgresJsSqlLike): ConnectionSource<"postgres"> {
   if (
     !hasMethods(sql, ["unsafe", "typed", "listen"]) ||
     !("options" in sql) ||

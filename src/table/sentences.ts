@@ -41,6 +41,10 @@ export const sentences = {
   notHeaders: "headers takes a table made by inboxHeaders",
   messageRole: "a message has no <role>: that is a column of the headers table",
   messageOption: "a message has no <option>: that is an option of the headers table",
+  noForm: "rows are held by <form>, which <database> does not do; it does: <forms>",
+  noIsolation: "<database> opens no transaction at isolation <isolation>; it opens <levels>",
+  noMode: "<database> opens no transaction in mode <mode>; it opens <modes>",
+  noListening: "listenNotify takes a database with notifications; <database> has none",
   messageEvent: "a message has one event of its own, fetch: <event> belongs to the headers table",
 } as const;
 

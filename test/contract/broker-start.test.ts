@@ -120,9 +120,10 @@ describe("the start of a broker", () => {
       const Snapshot = inboxTable("snapshot_jobs", { columns, isolation: "snapshot" });
       const { broker } = testBroker(db.source);
       const wrong = () => broker.subscribe(Snapshot.queue(), () => undefined);
+      expect(() => broker.route("snapshots", Snapshot.queue())).toThrow(TableError);
       expect(wrong).toThrow(TableError);
       expect(wrong).toThrow(
-        'snapshot_jobs: postgres opens no transaction at isolation "snapshot"; it opens readCommitted',
+        "snapshot_jobs: postgres opens no transaction at isolation snapshot; it opens readCommitted",
       );
     });
 

@@ -1,5 +1,6 @@
 import type { Step } from "../../driver/connection.ts";
 import type { IsolationLevel, TransactionMode } from "../../table/description.ts";
+import type { Databases } from "../databases.ts";
 
 type Begin = Extract<Step, { readonly kind: "begin" }>;
 
@@ -10,7 +11,7 @@ const LEVELS: { readonly [level in IsolationLevel]?: string } = {
 };
 
 /** The levels that PostgreSQL opens. */
-export const isolations: readonly IsolationLevel[] = [
+export const isolations: Databases["postgres"]["isolations"] = [
   "readCommitted",
   "repeatableRead",
   "serializable",

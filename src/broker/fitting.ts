@@ -1,0 +1,67 @@
+import type { DatabaseFacts, FactsOfDatabase } from "../dialect/databases.ts";
+import type { FormName } from "../table/description.ts";
+import type { formWords, Joined } from "../table/option-words.ts";
+import type { Queue } from "../table/queue.ts";
+import type { Sentence } from "../table/sentences.ts";
+import type { TableFacts } from "../table/table-facts.ts";
+
+/**
+ * A queue whose table the broker's database can serve, and the rule's sentence in its place where it cannot.
+ * Of names, and of databases that the types do not know, the run-time check alone tells.
+ */
+export type FittingQueue<Of extends Queue | string, Database extends string> = Of extends Queue
+  ? [Fault<Of["$table"], Database>] extends [never]
+    ? Of
+    : Fault<Of["$table"], Database>
+  : Of;
+
+type Fault<Facts extends TableFacts, Database extends string> =
+  FactsOfDatabase<Database> extends infer Known extends DatabaseFacts
+    ?
+        | FormFault<Facts["form"], Known, Database>
+        | LevelFault<Facts["isolation"], Known, Database>
+        | ModeFault<Facts["mode"], Known, Database>
+    : never;
+
+type FormFault<
+  Form extends TableFacts["form"],
+  Known extends DatabaseFacts,
+  Database extends string,
+> = [Form & Known["forms"][number]] extends [never]
+  ? Sentence<
+      "noForm",
+      { database: Database; form: FormWords[Form]; forms: Joined<InWords<Known["forms"]>> }
+    >
+  : never;
+
+type FormWords = typeof formWords;
+type InWords<Forms extends readonly FormName[]> = { [At in keyof Forms]: FormWords[Forms[At]] };
+
+type LevelFault<
+  Level extends string,
+  Known extends DatabaseFacts,
+  Database extends string,
+> = Level extends Known["isolations"][number]
+  ? never
+  : string extends Level
+    ? never
+    : Sentence<
+        "noIsolation",
+        { database: Database; isolation: Level; levels: Joined<Known["isolations"]> }
+      >;
+
+type ModeFault<
+  Mode extends string,
+  Known extends DatabaseFacts,
+  Database extends string,
+> = Mode extends Known["modes"][number]
+  ? never
+  : string extends Mode
+    ? never
+    : Sentence<"noMode", { database: Database; mode: Mode; modes: Joined<Known["modes"]> }>;
+
+/** The option `listenNotify`. */
+export type Listening<Database extends string> =
+  FactsOfDatabase<Database> extends { readonly listenNotify: false }
+    ? false | Sentence<"noListening", { database: Database }>
+    : boolean;
