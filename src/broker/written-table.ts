@@ -35,7 +35,8 @@ export interface WrittenTable<Facts extends TableFacts = TableFacts> {
   insert(conn: Writable, row: Facts["insert"], options?: TableInsertOptions): Promise<Facts["id"]>;
 
   /**
-   * The CREATE TABLE and the indexes that the table's claims want, a statement each.
+   * The CREATE TABLE and the indexes that the table's claims want, a statement each. On PostgreSQL 11 and 12
+   * generated UUIDs take the extension pgcrypto.
    *
    * @param database as its dialect is named, such as "postgres".
    */
