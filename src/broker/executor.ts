@@ -7,7 +7,7 @@ import type {
   Step,
 } from "../driver/connection.ts";
 import { isConnectionSource } from "../driver/is-connection-source.ts";
-import { runSteps } from "../driver/run-steps.ts";
+import { answersOf, partsOf, runSteps } from "../driver/run-steps.ts";
 import { textParameter } from "../driver/text-parameter.ts";
 import { asError } from "../errors.ts";
 import { hasMethods, isObject, shown } from "../options.ts";
@@ -34,6 +34,15 @@ export interface Executor {
  * @throws TypeError where nothing can be written through the value.
  */
 export function executorOf(conn: unknown): Executor {
+  const executor = plainExecutorOf(conn);
+  return {
+    database: executor.database,
+    run: async (steps, begin) =>
+      answersOf(steps, await executor.run(steps.flatMap(partsOf), begin)),
+  };
+}
+
+function plainExecutorOf(conn: unknown): Executor {
   if (isConnection(conn)) return { database: conn.database, run: (steps) => runSteps(conn, steps) };
   if (isSql(conn)) return sqlExecutor(conn);
   if (isPglite(conn)) return pgliteExecutor(conn);

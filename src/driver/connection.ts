@@ -31,6 +31,10 @@ export interface StatementStep {
   readonly params?: readonly unknown[];
   /** The statement comes again and again: worth a prepared statement where the source has them. */
   readonly prepare?: boolean;
+  /** See the dialects' `Statement`. A connection gets none of these: `runSteps` takes such a step apart. */
+  readonly before?: readonly StatementStep[];
+  readonly after?: readonly StatementStep[];
+  order?(a: Readonly<Record<string, unknown>>, b: Readonly<Record<string, unknown>>): number;
 }
 
 /** A connection that is checked out: nobody else uses it until `release`. */

@@ -1,4 +1,5 @@
-import type { Connection, QueryResult, Step } from "./connection.ts";
+import { isObject } from "../options.ts";
+import type { Connection, QueryResult, StatementStep, Step } from "./connection.ts";
 
 /** What a step without a result of its own (BEGIN, COMMIT, ROLLBACK) answers. */
 export function noRows(): QueryResult<never> {
@@ -16,11 +17,58 @@ export async function runSteps<Row = Record<string, unknown>>(
   steps: readonly Step[],
 ): Promise<QueryResult<Row>[]> {
   if (steps.length === 0) return [];
-  if (connection.pipeline !== undefined) {
-    // What the rows hold is the caller's word, here as in `query`.
-    return (await connection.pipeline(steps)) as QueryResult<Row>[];
-  }
-  return runOneByOne<Row>(connection, steps);
+  if (!steps.some(isCompound)) return await runSimple<Row>(connection, steps);
+  const results = await runSimple<Row>(connection, steps.flatMap(simpleSteps));
+  return answersOf(steps, results);
+}
+
+function runSimple<Row>(
+  connection: Connection,
+  steps: readonly Step[],
+): Promise<QueryResult<Row>[]> {
+  if (connection.pipeline === undefined) return runOneByOne<Row>(connection, steps);
+  // What the rows hold is the caller's word, here as in `query`.
+  return connection.pipeline(steps) as Promise<QueryResult<Row>[]>;
+}
+
+/** Whether the step is several statements, which belong into one transaction. */
+export function hasParts(step: StatementStep): boolean {
+  return step.before !== undefined || step.after !== undefined;
+}
+
+function isCompound(step: Step): boolean {
+  return step.kind === "query" && (hasParts(step) || step.order !== undefined);
+}
+
+/** A step as the statements that it is made of, in their order. */
+export function partsOf(step: StatementStep): readonly StatementStep[] {
+  if (!hasParts(step)) return [step];
+  const { after = [], before = [], ...statement } = step;
+  return [...before.flatMap(partsOf), statement, ...after.flatMap(partsOf)];
+}
+
+function simpleSteps(step: Step): readonly Step[] {
+  return step.kind === "query" ? partsOf(step) : [step];
+}
+
+/** The answers of the steps themselves, of those that {@link partsOf} made of them. */
+export function answersOf<Row>(
+  steps: readonly Step[],
+  results: readonly QueryResult<Row>[],
+): QueryResult<Row>[] {
+  let at = 0;
+  return steps.map((step) => {
+    const place = at + (step.kind === "query" ? (step.before ?? []).flatMap(partsOf).length : 0);
+    at += simpleSteps(step).length;
+    const result = results[place] ?? noRows();
+    if (step.kind !== "query" || step.order === undefined) return result;
+    const order = step.order.bind(step);
+    return { ...result, rows: result.rows.toSorted((a, b) => order(cells(a), cells(b))) };
+  });
+}
+
+function cells(row: unknown): Readonly<Record<string, unknown>> {
+  return isObject(row) ? row : {};
 }
 
 /** The steps through the five methods that every connection has. */

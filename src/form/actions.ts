@@ -1,5 +1,6 @@
+import type { Dialect } from "../dialect/dialect.ts";
 import type { Connection, QueryResult, Step } from "../driver/connection.ts";
-import { runSteps } from "../driver/run-steps.ts";
+import { hasParts, runSteps } from "../driver/run-steps.ts";
 
 /** Something to do on a connection: a step, or an event that the service wrote itself. */
 export type Action = Step | Call;
@@ -38,4 +39,21 @@ export async function runActions<Row = Record<string, unknown>>(
   }
   await send();
   return results;
+}
+
+/**
+ * Runs actions that no transaction is open for: each commits by itself, but where one is several
+ * statements, they all commit together.
+ */
+export async function runAlone<Row = Record<string, unknown>>(
+  connection: Connection,
+  dialect: Dialect,
+  actions: readonly Action[],
+): Promise<QueryResult<Row>[]> {
+  const hasOne = actions.some(({ kind }) => kind === "begin");
+  const needsOne = actions.some((action) => action.kind === "query" && hasParts(action));
+  if (hasOne || !needsOne) return await runActions<Row>(connection, actions);
+  const begin = dialect.begin(dialect.safeLevel);
+  const results = await runActions<Row>(connection, [begin, ...actions, { kind: "commit" }]);
+  return results.slice(1, -1);
 }

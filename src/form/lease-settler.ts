@@ -2,7 +2,7 @@ import { pause } from "../clock.ts";
 import { withConnection } from "../driver/checkout.ts";
 import { Backoff } from "../engine/backoff.ts";
 import { timeLimit } from "../time-limit.ts";
-import { type Action, runActions } from "./actions.ts";
+import { type Action, runAlone } from "./actions.ts";
 import type { LeaseContext } from "./lease-context.ts";
 import type { LeaseDelivery, LeasedRow } from "./lease-delivery.ts";
 import { readBack } from "./lease-read-back.ts";
@@ -138,7 +138,7 @@ export class LeaseSettler {
         .grouped(settlements)
         .flatMap((group) => this.#confirmed(group, events.settle(group, text)));
       const results = await withConnection(source, limit.signal, (connection) =>
-        runActions<{ id?: string }>(connection, actions),
+        runAlone<{ id?: string }>(connection, settings.dialect, actions),
       );
       return { settled: new Set(results.flatMap(({ rows }) => rows.map(({ id }) => id))) };
     } catch (error) {
