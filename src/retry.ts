@@ -23,8 +23,16 @@ export function retryDelay(
   // 2^30 is past every ceiling that makes sense, and keeps the product far from Infinity.
   const exponent = Math.min(Math.max(attempt, 0), 30);
   const delayMs = Math.min(baseDelayMs * 2 ** exponent, maxDelayMs);
-  const share = jitter * (2 * random() - 1);
-  return Math.max(0, Math.round(delayMs + delayMs * share));
+  return Math.round(jittered(delayMs, jitter, random));
+}
+
+/** Spreads a delay evenly over plus and minus `share` of it, so that many workers do not act in step. */
+export function jittered(
+  delayMs: number,
+  share: number,
+  random: () => number = Math.random,
+): number {
+  return delayMs * (1 + share * (2 * random() - 1));
 }
 
 /** The longest wait that a row may be given, in milliseconds: a hundred years. */

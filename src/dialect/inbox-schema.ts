@@ -3,6 +3,8 @@
  * is checked here, once, before any statement is built from it, so that no name can carry SQL.
  */
 
+import { shown } from "../options.ts";
+
 /** The table and column names that the statements use. {@link defaultSchema} has those of V10. */
 export interface InboxSchema {
   /** The table, as `table` or `schema.table`. */
@@ -143,13 +145,4 @@ function checkedName(
     );
   }
   return value;
-}
-
-function shown(value: unknown): string {
-  if (typeof value === "string") {
-    return JSON.stringify(value.length > 80 ? `${value.slice(0, 80)}...` : value);
-  }
-  if (typeof value === "object" && value !== null)
-    return Array.isArray(value) ? "an array" : "an object";
-  return String(value);
 }

@@ -1,3 +1,4 @@
+import { endsSession } from "../dialect/postgres/errors.ts";
 import { asError, TransactionError } from "../errors.ts";
 import { hasMethods } from "../options.ts";
 import { commitRefused } from "./commit-error.ts";
@@ -96,17 +97,10 @@ export class PgConnection implements Connection {
     try {
       return await answer;
     } catch (error) {
-      if (endsSession(error)) this.#broken ??= error;
+      if (endsSession(error)) this.#broken ??= asError(error);
       throw error;
     }
   }
-}
-
-/** Shutdown, crash, drop of the database, a session ended by a timeout, a broken connection. */
-function endsSession(error: unknown): error is Error {
-  if (!(error instanceof Error) || !("code" in error) || typeof error.code !== "string")
-    return false;
-  return /^(57P0|08|25P0[34])/.test(error.code);
 }
 
 async function runFlushes(

@@ -1,11 +1,4 @@
-/** Spreads a delay evenly over plus and minus `share` of it, so that many workers do not act in step. */
-export function jittered(
-  delayMs: number,
-  share: number,
-  random: () => number = Math.random,
-): number {
-  return delayMs * (1 + share * (2 * random() - 1));
-}
+import { jittered } from "../retry.ts";
 
 /** Delays that double from `baseMs` to `maxMs` with each failure in a row, with jitter. */
 export class Backoff {

@@ -1,5 +1,6 @@
 import { type Clock, pause } from "../clock.ts";
-import { Backoff, jittered } from "./backoff.ts";
+import { jittered } from "../retry.ts";
+import { Backoff } from "./backoff.ts";
 import { Bell } from "./bell.ts";
 import type { Delivery } from "./delivery.ts";
 import type { Outage } from "./outage.ts";

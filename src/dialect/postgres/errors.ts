@@ -12,10 +12,9 @@ export function sqlState(error: unknown): string | undefined {
  * error that the server reported on a living session says that the statement had no effect.
  */
 export function isSessionLost(error: unknown): boolean {
-  const state = sqlState(error);
-  if (state === undefined) return true;
+  if (sqlState(error) === undefined) return true;
   if (isObject(error) && (error.severity === "FATAL" || error.severity === "PANIC")) return true;
-  return state.startsWith("08") || SESSION_ENDS.has(state);
+  return endsSession(error);
 }
 
 /**
@@ -38,11 +37,10 @@ export function isTransactionAborted(error: unknown): boolean {
   return sqlState(error) === "25P02";
 }
 
-const SESSION_ENDS: ReadonlySet<string> = new Set([
-  "57P01", // ended by an administrator
-  "57P02", // the server crashed
-  "57P03", // the server does not take sessions now
-  "57P05", // idle session timeout
-  "25P03", // idle in transaction timeout
-  "25P04", // transaction timeout
-]);
+/**
+ * Whether the server ends the session by the error: a shutdown, a crash, a drop of the database, a broken
+ * connection (57P0x, 08xxx), a time limit on what idles or on a transaction (25P03, 25P04, 57P05).
+ */
+export function endsSession(error: unknown): boolean {
+  return /^(57P0|08|25P0[34])/.test(sqlState(error) ?? "");
+}
