@@ -16,14 +16,14 @@ export class SubscriptionWork implements Work<TableDelivery> {
   }
 
   async open(signal: AbortSignal): Promise<void> {
-    await this.#watched(async () => {
+    await this.#watched(signal, async () => {
       this.#form ??= await this.#settings.make(signal);
       await this.#form.open(signal);
     });
   }
 
   claim(limit: number, signal: AbortSignal): Promise<Claim<TableDelivery>> {
-    return this.#watched(() => this.#opened.claim(limit, signal));
+    return this.#watched(signal, () => this.#opened.claim(limit, signal));
   }
 
   perform(delivery: TableDelivery): Promise<Performance> {
@@ -44,11 +44,12 @@ export class SubscriptionWork implements Work<TableDelivery> {
     return this.#form;
   }
 
-  async #watched<T>(what: () => Promise<T>): Promise<T> {
+  async #watched<T>(stop: AbortSignal, what: () => Promise<T>): Promise<T> {
     try {
       return await what();
     } catch (error) {
-      this.#settings.failed(error);
+      // What a stop cuts off has not failed.
+      if (!stop.aborted) this.#settings.failed(error);
       throw error;
     }
   }

@@ -81,6 +81,8 @@ describe("brokers at work", () => {
         gate.open();
         await stopped;
         expect(source.inUse).toBe(0);
+        // What the stop cut off has not failed.
+        expect(broker.stats()).toMatchObject([{ state: "stopped", lastError: undefined }]);
       });
 
       test(`74, ${form}: a handler that outlasts the grace is cut off, and its row spends no attempt`, async () => {
