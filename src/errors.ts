@@ -98,6 +98,16 @@ export class SettlementError extends IntrayError {
   }
 }
 
+/**
+ * An event of the service's own (the option `custom` of a table) threw, or answered what it must not; the
+ * message names the event and the table. What it was part of has been taken back.
+ */
+export class CustomEventError extends IntrayError {
+  constructor(message: string, options?: ErrorOptions) {
+    super("CUSTOM_EVENT", message, options);
+  }
+}
+
 /** A name was published to that no route leads from. */
 export class RouteError extends IntrayError {
   constructor(message: string) {

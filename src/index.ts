@@ -82,6 +82,7 @@ export type {
 } from "./driver/connection.ts";
 export {
   AlreadyRunningError,
+  CustomEventError,
   DecodeError,
   IntrayError,
   LeaseExpiredError,

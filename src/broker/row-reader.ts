@@ -3,6 +3,7 @@ import { DecodeError } from "../errors.ts";
 import type { ColumnDescription, TableDescription } from "../table/description.ts";
 import type { QueueDescription } from "../table/queue.ts";
 import { decodeColumn } from "./column-values.ts";
+import { decodeFetched, fetchedPayload } from "./fetched-values.ts";
 import { columnHeaders, type Headers, readHeaders } from "./headers.ts";
 import { type PayloadFormat, payloadFormat } from "./payload.ts";
 
@@ -11,8 +12,10 @@ import { type PayloadFormat, payloadFormat } from "./payload.ts";
  * payload mode that is the payload, in row mode (a table without a payload column) the whole row.
  */
 export class RowReader {
-  /** What each claimed row must carry, as `c0`, `c1`... */
+  /** What each claim must carry, as `c0`, `c1`... */
   readonly columns: readonly ColumnDescription[];
+  /** What an event of the service's own reads, behind them. */
+  readonly fetched: readonly ColumnDescription[];
   readonly mode: "payload" | "row";
   readonly #table: TableDescription;
   readonly #dialect: Dialect;
@@ -40,13 +43,13 @@ export class RowReader {
     this.#headerColumns =
       table.message === undefined ? [] : table.columns.filter(({ role }) => role === undefined);
     const { headers } = table.roles;
-    const wanted = [
-      ...(payload === undefined ? this.#row : [payload]),
-      ...(headers === undefined ? [] : [headers]),
-      ...this.#headerColumns,
-    ];
-    this.columns = [...new Set(wanted)];
-    this.#places = new Map(this.columns.map((column, place) => [column, place]));
+    const ofMessage = payload === undefined ? this.#row : [payload];
+    const ofHeaders = [...(headers === undefined ? [] : [headers]), ...this.#headerColumns];
+    const isFetched = table.custom?.fetch !== undefined;
+    this.fetched = isFetched ? ofMessage.filter((column) => !ofHeaders.includes(column)) : [];
+    this.columns = isFetched ? ofHeaders : [...new Set([...ofMessage, ...ofHeaders])];
+    const all = [...this.columns, ...this.fetched];
+    this.#places = new Map(all.map((column, place) => [column, place]));
   }
 
   /** The id as its column's type has it. */
@@ -66,11 +69,16 @@ export class RowReader {
   /** What the handler takes. @throws DecodeError */
   message(row: ClaimedRow): unknown {
     if (this.#payload !== undefined) {
-      return this.#payload.format.decode(this.#raw(row, this.#payload.column));
+      const { column, format } = this.#payload;
+      const raw = this.#raw(row, column);
+      return format.decode(this.fetched.includes(column) ? fetchedPayload(column, raw) : raw);
     }
     const message: Record<string, unknown> = {};
     for (const column of this.#row) {
-      message[column.property] = decodeColumn(this.#dialect, column, this.#raw(row, column));
+      const raw = this.#raw(row, column);
+      message[column.property] = this.fetched.includes(column)
+        ? decodeFetched(column, raw)
+        : decodeColumn(this.#dialect, column, raw);
     }
     return message;
   }
@@ -88,8 +96,13 @@ export class RowReader {
   #raw(row: ClaimedRow, column: ColumnDescription): unknown {
     const place = this.#places.get(column);
     const raw = place === undefined ? undefined : row[`c${place}`];
-    // A row that its own fetch gave nothing for has none of its columns.
-    if (raw === undefined) throw new DecodeError(`the claim brought no ${column.name}`);
+    if (raw === undefined) {
+      throw new DecodeError(
+        this.fetched.includes(column)
+          ? `the event "fetch" gave no row, or none with a column ${column.name}`
+          : `the claim brought no ${column.name}`,
+      );
+    }
     return raw;
   }
 }

@@ -97,7 +97,9 @@ async function checkColumns(
     );
   }
   const there = new Set(rows.map(({ name }) => name));
-  const wanted = [...table.columns, ...(table.message?.columns ?? [])].map(({ name }) => name);
+  // What a message's own fetch reads may stand anywhere.
+  const read = table.custom?.fetch === undefined ? (table.message?.columns ?? []) : [];
+  const wanted = [...table.columns, ...read].map(({ name }) => name);
   const missing = [...new Set(wanted)].filter((name) => !there.has(name));
   if (missing.length > 0) {
     const what = missing.length === 1 ? "column" : "columns";
@@ -158,7 +160,6 @@ async function checkStatements(
   let doubt: Error | undefined;
   try {
     for (const [name, statement] of statements) {
-      if (isReplaced(table, name)) continue;
       await connection.begin();
       try {
         for (const text of prepare(statement)) await connection.query(text);
@@ -182,11 +183,6 @@ async function checkStatements(
   } finally {
     await giveBack(connection, doubt);
   }
-}
-
-/** The service has written this event itself. */
-function isReplaced({ custom }: TableDescription, name: string): boolean {
-  return custom !== undefined && Object.hasOwn(custom, name);
 }
 
 async function warn(

@@ -24,12 +24,36 @@ export function formStatements(
       : table.form === "rowLock"
         ? dialect.rowLock?.(table, claim)
         : dialect.advisoryLock?.(table, claim);
+  const replaced = replacedStatements(table);
   const statements = new Map<string, Statement>();
   for (const [name, statement] of Object.entries(built ?? {})) {
-    if (isStatement(statement)) statements.set(name, statement);
+    if (isStatement(statement) && !replaced.has(name)) statements.set(name, statement);
+  }
+  for (const [event, needed] of Object.entries(NEEDED)) {
+    if (table.custom?.[event as CustomEventName] === undefined) continue;
+    if (needed.every((name) => statements.has(name))) continue;
+    throw new TableError(
+      `${tableLabel(table)}: the dialect ${dialect.name} does not take the custom event "${event}"`,
+    );
   }
   return statements;
 }
+
+/** What the service's own events do in place of the dialect's statements. */
+function replacedStatements({ custom = {} }: TableDescription): ReadonlySet<string> {
+  const replaced = new Set<string>(Object.keys(custom));
+  if (custom.lock !== undefined) replaced.add("claim");
+  // A row that is dropped is acknowledged, unless an event says otherwise.
+  if (custom.discard === undefined) replaced.delete("ack");
+  return replaced;
+}
+
+/** What the library runs around such an event. */
+const NEEDED: { readonly [event in CustomEventName]?: readonly string[] } = {
+  claim: ["take"],
+  extend: ["extendable", "tokens"],
+  lock: ["candidates", "take"],
+};
 
 /** @throws TableError naming what the database does not do. */
 export function checkForm(dialect: Dialect, table: TableDescription): void {
@@ -42,12 +66,6 @@ export function checkForm(dialect: Dialect, table: TableDescription): void {
     throw new TableError(`${label}: ${sentence("noForm", words)}`);
   }
   checkNames(table, dialect);
-  for (const event of NOT_RUN) {
-    if (table.custom?.[event] === undefined) continue;
-    throw new TableError(
-      `${label}: the custom event "${event}" is not run by this version; events that settle are: ack, retry, discard, retryAfter, deadLetter`,
-    );
-  }
   for (const [event, own] of Object.entries(table.custom ?? {})) {
     if (typeof own === "function" || own?.[name] !== undefined) continue;
     throw new TableError(`${label}: the custom event "${event}" has no function for ${name}`);
@@ -62,9 +80,6 @@ export function checkForm(dialect: Dialect, table: TableDescription): void {
     throw new TableError(`${label}: ${sentence("noMode", words)}`);
   }
 }
-
-/** Never silently the dialect's own in their place. */
-const NOT_RUN: readonly CustomEventName[] = ["claim", "fetch", "extend", "lock", "unlock"];
 
 function isStatement(value: unknown): value is Statement {
   return typeof value === "object" && value !== null && "text" in value && "params" in value;

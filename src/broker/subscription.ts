@@ -2,6 +2,7 @@ import type { ClaimedRow, ClaimSettings, Dialect } from "../dialect/dialect.ts";
 import type { ConnectionSource } from "../driver/connection.ts";
 import { Engine } from "../engine/engine.ts";
 import type { Work } from "../engine/work.ts";
+import { TableError } from "../errors.ts";
 import type { ConnectionShare, ConnectionWish } from "../form/connection-plan.ts";
 import { formOf } from "../form/form.ts";
 import type { FormSettings } from "../form/form-settings.ts";
@@ -9,6 +10,7 @@ import { LAST_WAIT_MS } from "../form/handler-end.ts";
 import type { FormObserver, Verdict } from "../form/reaction.ts";
 import type { TableDelivery } from "../form/table-delivery.ts";
 import type { Log } from "../log.ts";
+import { tableLabel } from "../table/description.ts";
 import { checkNames } from "../table/names.ts";
 import type { QueueDescription } from "../table/queue.ts";
 import { FailingRows } from "./failing-rows.ts";
@@ -19,7 +21,7 @@ import type { ResolvedBrokerOptions, ResolvedSubscription } from "./options.ts";
 import { type AnyHandler, SubscriptionReaction } from "./reaction.ts";
 import { RowReader } from "./row-reader.ts";
 import { checkStart, type StartSettings } from "./start-checks.ts";
-import { checkForm, formStatements } from "./statements.ts";
+import { formStatements } from "./statements.ts";
 import { type AgedStats, StatsCounter, type SubscriptionStats } from "./stats.ts";
 import { SubscriptionWork } from "./subscription-work.ts";
 import { tableStatus } from "./table-status.ts";
@@ -67,7 +69,11 @@ export class QueueSubscription implements Subscription {
     options: ResolvedSubscription,
     handler: AnyHandler,
   ) {
-    checkForm(broker.dialect, queue.table);
+    if (queue.groups === "every" && queue.table.custom?.claim !== undefined) {
+      throw new TableError(
+        `${tableLabel(queue.table)}: everyGroup() and custom.claim do not go together: the event claims from one group`,
+      );
+    }
     checkNames(options.deadLetter?.settings.table ?? queue.table, broker.dialect);
     this.name = options.name;
     this.queue = onClock(queue, broker.options.clock);
@@ -75,6 +81,7 @@ export class QueueSubscription implements Subscription {
     this.#options = options;
     this.#handler = handler;
     this.#reader = new RowReader(queue, broker.dialect);
+    formStatements(broker.dialect, queue.table, this.#claim(1), options);
     this.#fields = {
       queue: queue.name,
       ...(options.name !== queue.name && { subscription: options.name }),
@@ -169,18 +176,14 @@ export class QueueSubscription implements Subscription {
     const { batch, deadLetter, leaseMs, transactional } = this.#options;
     const { table, groups, group } = this.queue;
     const reaction = this.#reaction(failing);
-    const claim: ClaimSettings = {
-      columns: this.#reader.columns,
-      groups,
-      mostRows: (share.handlers + this.#options.prefetch) * (batch ?? 1),
-      ...(deadLetter !== undefined && { deadLetter: deadLetter.settings }),
-    };
+    const claim = this.#claim(share.handlers);
     const fields = this.#fields;
     const settings: FormSettings = {
       source,
       dialect,
       table,
       claim,
+      fetched: this.#reader.fetched,
       queueGroup: groups === "one" ? group : undefined,
       batch: batch ?? 1,
       transactional,
@@ -217,6 +220,16 @@ export class QueueSubscription implements Subscription {
       },
       failed: (error) => this.#stats.failed(error),
     });
+  }
+
+  #claim(handlers: number): ClaimSettings {
+    const { batch, deadLetter, prefetch } = this.#options;
+    return {
+      columns: this.#reader.columns,
+      groups: this.queue.groups,
+      mostRows: (handlers + prefetch) * (batch ?? 1),
+      ...(deadLetter !== undefined && { deadLetter: deadLetter.settings }),
+    };
   }
 
   #reaction(failing: FailingRows): SubscriptionReaction {

@@ -185,6 +185,11 @@ export interface SettleStatements {
 export interface RowLockStatements extends SettleStatements {
   /** group (if one), limit. Skips locked rows. */
   readonly claim: Statement;
+  /**
+   * Of tables whose `claim` is the service's own. group (if one), ids. Locks those of them that can be
+   * claimed still, and answers as the claim does, in the order of the ids.
+   */
+  readonly take?: Statement;
 }
 
 /**
@@ -214,6 +219,19 @@ export interface LeaseStatements extends SettleStatements {
   readonly lockOrFail: Statement;
   /** ids, tokens, attempts. What became of rows whose commit was not answered: `id`, `outcome`. */
   readonly readBack: Statement;
+  /**
+   * Of tables whose `claim` is the service's own. group (if one), ids, leaseMs. Leases those of them that
+   * can be claimed still, and answers as the claim does, in the order of the ids.
+   */
+  readonly take?: Statement;
+  /**
+   * Of tables whose `extend` is the service's own. ids, tokens, attempts, leaseMs. Locks the rows that are
+   * ours still, and waits for no lock; answers for each `id`, `outcome` (ours, locked, lost), and of ours
+   * `held` and `until`, the lease's end as it is and as it is to be, as a timestamp column is read.
+   */
+  readonly extendable?: Statement;
+  /** Of the same tables. ids. Answers `id` and `token` as they are now. */
+  readonly tokens?: Statement;
 }
 
 /** Advisory lock: the session holds the row's key from the claim to the release. */
@@ -228,6 +246,16 @@ export interface AdvisoryLockStatements extends SettleStatements {
   readonly unlock: Statement;
   /** ids. Takes the claim's attempt off again, for a row that was not started. */
   readonly release: Statement;
+  /**
+   * Of tables whose `lock` is the service's own. group (if one), limit, keys. Answers `id` and `key` of the
+   * first claimable row of each key, in order, but for the keys that are named.
+   */
+  readonly candidates?: Statement;
+  /**
+   * Of the same tables. group (if one), ids, key. Takes those of them that are claimable still and have the
+   * key, counting the attempt, and answers as the claim does.
+   */
+  readonly take?: Statement;
 }
 
 /** What a start looks at; each answers rows of the shape beside it. */

@@ -6,6 +6,7 @@ import { asError } from "../errors.ts";
 import { type Action, runActions } from "./actions.ts";
 import type { AdvisoryContext } from "./advisory-context.ts";
 import type { AdvisoryDelivery } from "./advisory-delivery.ts";
+import { unlockByEvent } from "./custom-claim.ts";
 import type { Verdict } from "./reaction.ts";
 import { whatRefused } from "./refusal.ts";
 import { type Settlement, settlementsOf } from "./table-events.ts";
@@ -90,8 +91,10 @@ export class AdvisorySettlement {
 
   /** Behind a COMMIT: releases the keys. */
   unlocking(delivery: AdvisoryDelivery): readonly Action[] {
-    const { events, statements } = this.#context;
-    return delivery.locks.map((lock) => events.bound(statements.unlock, { lock }));
+    const { events, settings, statements } = this.#context;
+    return delivery.locks.map(
+      (lock) => unlockByEvent(settings, lock) ?? events.bound(statements.unlock, { lock }),
+    );
   }
 
   /** Tells the observer what was settled; `ids`: what the statements answered. */

@@ -1,5 +1,6 @@
 import type { Connection } from "../driver/connection.ts";
-import { SettlementError } from "../errors.ts";
+import { asError, CustomEventError, SettlementError } from "../errors.ts";
+import { shown } from "../options.ts";
 import { type CustomEventName, type TableDescription, tableLabel } from "../table/description.ts";
 import type { Action } from "./actions.ts";
 import type { FormSettings } from "./form-settings.ts";
@@ -17,6 +18,56 @@ export function customEvent(
   const own = typeof given === "object" ? given[dialect.name] : given;
   // Its arguments are what the event's type says: the table's own check is the compiler's.
   return own as CustomEvent | undefined;
+}
+
+/**
+ * Calls an event on the connection of a transaction that is the library's.
+ *
+ * @throws CustomEventError naming the event and the table, where it throws.
+ */
+export async function callEvent(
+  settings: Pick<FormSettings, "table">,
+  name: CustomEventName,
+  event: CustomEvent,
+  connection: Connection,
+  args: readonly unknown[],
+): Promise<unknown> {
+  try {
+    return await event(onlyQueries(connection), ...args);
+  } catch (cause) {
+    throw eventError(settings, name, asError(cause).message, cause);
+  }
+}
+
+export function eventError(
+  { table }: Pick<FormSettings, "table">,
+  name: CustomEventName,
+  why: string,
+  cause?: unknown,
+): CustomEventError {
+  const message = `the event "${name}" of ${tableLabel(table)} failed: ${why}`;
+  return new CustomEventError(message, cause === undefined ? {} : { cause });
+}
+
+/** An id that an event gave, as claims have it. @throws CustomEventError where it is none. */
+export function rowId(
+  settings: Pick<FormSettings, "table">,
+  name: CustomEventName,
+  given: unknown,
+): string {
+  const isId =
+    typeof given === "string" || typeof given === "bigint" || Number.isSafeInteger(given);
+  if (!isId) {
+    const column = settings.table.roles.id?.name ?? "id";
+    const what = name === "claim" ? "an id" : `the id of a row, its column ${column},`;
+    throw eventError(
+      settings,
+      name,
+      `${what} is text, a whole number or a bigint, not ${shown(given)}`,
+    );
+  }
+  const text = String(given);
+  return settings.table.roles.id?.type === "uuid" ? text.toLowerCase() : text;
 }
 
 /**

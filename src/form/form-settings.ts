@@ -2,7 +2,7 @@ import type { Clock } from "../clock.ts";
 import type { ClaimSettings, Dialect } from "../dialect/dialect.ts";
 import type { ConnectionSource } from "../driver/connection.ts";
 import type { Log } from "../log.ts";
-import type { IsolationLevel, TableDescription } from "../table/description.ts";
+import type { ColumnDescription, IsolationLevel, TableDescription } from "../table/description.ts";
 import type { FormObserver, Reaction } from "./reaction.ts";
 
 /** What a form is given, checked already: a subscription builds it once. */
@@ -11,6 +11,8 @@ export interface FormSettings {
   readonly dialect: Dialect;
   readonly table: TableDescription;
   readonly claim: ClaimSettings;
+  /** What the event `fetch` gives of each row, where the service has one: behind the claim's own columns. */
+  readonly fetched?: readonly ColumnDescription[];
   /** The group that is read, as a parameter; of `claim.groups: "one"`. */
   readonly queueGroup?: string | undefined;
   /** Rows that one handler call takes at most; 1 without batches. */

@@ -1,7 +1,7 @@
 import { withConnection } from "../driver/checkout.ts";
-import type { QueryResult } from "../driver/connection.ts";
 import type { Extension } from "../engine/lease-keeper.ts";
 import { runActions } from "./actions.ts";
+import { type ExtendedRow, extendByEvent } from "./custom-extension.ts";
 import type { LeaseContext } from "./lease-context.ts";
 import type { LeaseDelivery, LeasedRow } from "./lease-delivery.ts";
 
@@ -40,11 +40,13 @@ async function sendExtension(
   signal: AbortSignal,
 ): Promise<Outcomes> {
   const { leaseMs, source } = settings;
-  const action = events.bound(statements.extend, { ...events.fence(rows), leaseMs });
-  const results = await withConnection(source, signal, (connection) =>
-    runActions<ExtendedRow>(connection, [action]),
-  );
-  const answers = byId(results[0]);
+  const answers = await withConnection(source, signal, async (connection) => {
+    const own = extendByEvent(settings, statements, events, connection, rows);
+    if (own !== undefined) return byId(await own);
+    const action = events.bound(statements.extend, { ...events.fence(rows), leaseMs });
+    const results = await runActions<ExtendedRow>(connection, [action]);
+    return byId(results[0]?.rows ?? []);
+  });
   const outcomes = new Map<LeasedRow, Extension>();
   for (const row of rows) {
     const answer = answers.get(row.id);
@@ -54,14 +56,8 @@ async function sendExtension(
   return outcomes;
 }
 
-interface ExtendedRow {
-  readonly id: string;
-  readonly outcome: Extension;
-  readonly token: string | null;
-}
-
-function byId(result: QueryResult<ExtendedRow> | undefined): ReadonlyMap<string, ExtendedRow> {
-  return new Map(result?.rows.map((row) => [row.id, row]));
+function byId(rows: readonly ExtendedRow[]): ReadonlyMap<string, ExtendedRow> {
+  return new Map(rows.map((row) => [row.id, row]));
 }
 
 /**

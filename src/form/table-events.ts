@@ -3,6 +3,7 @@ import type { ClaimedRow } from "../dialect/dialect.ts";
 import type { Statement } from "../dialect/statement.ts";
 import type { QueryResult } from "../driver/connection.ts";
 import type { Action } from "./actions.ts";
+import { type ClaimStatements, claimWithEvents } from "./custom-claim.ts";
 import { customEvent, customSettlements } from "./custom-events.ts";
 import type { FormSettings } from "./form-settings.ts";
 import type { Verdict } from "./reaction.ts";
@@ -33,8 +34,7 @@ export function settlementsOf<R extends EventRow>(
 }
 
 /** The statements that a form settles with; a verdict without one of its own is a retry. */
-interface Statements {
-  readonly claim: Statement;
+interface Statements extends ClaimStatements {
   readonly ack: Statement;
   readonly retry?: Statement;
   readonly retryAfter?: Statement;
@@ -66,6 +66,9 @@ export class TableEvents {
   /** Claims; what it answers, {@link claimedRows} reads. */
   claim(limit: number): Action {
     const { leaseMs, queueGroup } = this.#settings;
+    const bound: TableEvents["bound"] = (statement, values) => this.bound(statement, values);
+    const own = claimWithEvents(this.#settings, this.#statements, bound, limit);
+    if (own !== undefined) return own;
     return this.bound(this.#statements.claim, { limit, leaseMs, group: queueGroup ?? null });
   }
 

@@ -133,12 +133,6 @@ describe("66: events of the service's own, when it subscribes", () => {
   };
   const done = async () => undefined;
 
-  test.each(["claim", "fetch", "extend"])("%s is refused, not passed over", (event) => {
-    const wrong = subscribing(withEvents({ [event]: done }), {});
-    expect(wrong).toThrow(TableError);
-    expect(wrong).toThrow(`own: the custom event "${event}" is not run by this version`);
-  });
-
   test("one that has no function for the broker's database is refused", () => {
     const wrong = subscribing(withEvents({ ack: { mysql: done } }), {});
     expect(wrong).toThrow(TableError);

@@ -30,9 +30,7 @@ export function tableStatements(
       claimSettings(table, dialect, groups),
       { leaseMs: LEASE_MS },
     )) {
-      if (table.custom === undefined || !Object.hasOwn(table.custom, name)) {
-        add(`${name}${behind}`, statement);
-      }
+      add(`${name}${behind}`, statement);
     }
   }
   // Rows of a headers layout are written by its headers table.

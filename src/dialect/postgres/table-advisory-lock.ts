@@ -23,6 +23,7 @@ import {
   stillOfGroup,
   withParts,
 } from "./table-claim.ts";
+import { candidates, takeLocked } from "./table-custom.ts";
 import { type Change, counted, heldRows, uncounted, update } from "./table-held.ts";
 import { all, TableSql } from "./table-names.ts";
 import { settlements } from "./table-settle.ts";
@@ -37,6 +38,10 @@ export function advisoryLockStatements(
     unlock: { text: "SELECT pg_advisory_unlock($1::text::bigint) AS released", params: ["lock"] },
     release: release(build()),
     ...settlements(build, settings, false),
+    ...(table.custom?.lock !== undefined && {
+      candidates: candidates(build(), settings),
+      take: takeLocked(build(), settings),
+    }),
   };
 }
 

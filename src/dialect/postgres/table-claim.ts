@@ -72,11 +72,16 @@ export function claimedColumns(sql: TableSql, settings: ClaimSettings): string {
 }
 
 /** The rows of `claimed`, as a claim answers them, in order. */
-export function answered(sql: TableSql, { columns }: ClaimSettings, extra = ""): string {
+export function answered(
+  sql: TableSql,
+  { columns }: ClaimSettings,
+  extra = "",
+  order: string = sql.place("claimed"),
+): string {
   const cells = columns.map((_, index) => `, claimed.c${index}`).join("");
   return `SELECT claimed.claimed_id AS id, claimed.token, claimed.attempt, claimed.claimed_group AS "group", claimed.key${extra}${cells}
 FROM claimed
-ORDER BY ${sql.place("claimed")}`;
+ORDER BY ${order}`;
 }
 
 function readColumn(column: ColumnDescription): string {

@@ -19,6 +19,7 @@ import {
   stillOfGroup,
   withParts,
 } from "./table-claim.ts";
+import { extendable, takeLeases, tokens } from "./table-custom.ts";
 import { groupHeads } from "./table-fifo.ts";
 import { type Change, counted, unleased } from "./table-held.ts";
 import { leaseEnd } from "./table-lease-end.ts";
@@ -42,6 +43,11 @@ export function leaseStatements(table: TableDescription, settings: LeaseSettings
     ackOrFail: ackOrFail(build()),
     lockOrFail: lockOrFail(build()),
     readBack: readBack(build()),
+    ...(table.custom?.claim !== undefined && { take: takeLeases(build(), settings) }),
+    ...(table.custom?.extend !== undefined && {
+      extendable: extendable(build(), settings),
+      tokens: tokens(build()),
+    }),
   };
 }
 

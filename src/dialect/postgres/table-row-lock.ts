@@ -19,6 +19,7 @@ import {
   stillOfGroup,
   withParts,
 } from "./table-claim.ts";
+import { takeRows } from "./table-custom.ts";
 import { groupHeads } from "./table-fifo.ts";
 import { all, TableSql } from "./table-names.ts";
 import { settlements } from "./table-settle.ts";
@@ -31,6 +32,7 @@ export function rowLockStatements(
   return {
     claim: table.fifo === "none" ? claim(build(), settings) : fifoClaim(build(), settings),
     ...settlements(build, settings, true),
+    ...(table.custom?.claim !== undefined && { take: takeRows(build(), settings) }),
   };
 }
 

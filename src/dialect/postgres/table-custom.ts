@@ -1,0 +1,138 @@
+/**
+ * What the library does around a service's own events: it takes the rows that a claim named, as far as
+ * they can be held still; it reads the keys of rows that a lock is to be tried for; it looks at leases before
+ * and after an event extended them. Which rows are due, and in which order, the event itself has decided.
+ */
+import type { ClaimSettings, LeaseSettings } from "../dialect.ts";
+import type { Statement } from "../statement.ts";
+import {
+  answered,
+  claimableRows,
+  claimedColumns,
+  lockKey,
+  stillOfGroup,
+  withParts,
+} from "./table-claim.ts";
+import { type Change, counted, given, ours } from "./table-held.ts";
+import { leaseEnd } from "./table-lease-end.ts";
+import { all, type TableSql } from "./table-names.ts";
+import { types } from "./types.ts";
+
+/** group (if one), ids. Those of the rows that can be claimed still. */
+export function takeRows(sql: TableSql, settings: ClaimSettings): Statement {
+  return take(sql, settings, [], claimableOf(sql, settings));
+}
+
+/** group (if one), ids, leaseMs. The same, and leased. */
+export function takeLeases(sql: TableSql, settings: LeaseSettings): Statement {
+  const lease = { column: sql.column("lockedUntil") ?? "", value: leaseEnd(sql, settings) };
+  return take(sql, settings, [lease, ...counted(sql)], claimableOf(sql, settings));
+}
+
+/** group (if one), ids, key. Rows whose key is locked: whoever held it before may have settled them. */
+export function takeLocked(sql: TableSql, settings: ClaimSettings): Statement {
+  const isKeys = `${lockKey(sql.table)} = ${sql.param("key")}::text`;
+  return take(sql, settings, counted(sql), [...claimableOf(sql, settings), isKeys]);
+}
+
+function claimableOf(sql: TableSql, settings: ClaimSettings): string[] {
+  return [...stillOfGroup(sql, settings), ...sql.claimable()];
+}
+
+/** In the order of the ids. */
+function take(
+  sql: TableSql,
+  settings: ClaimSettings,
+  changes: readonly Change[],
+  conditions: readonly string[],
+): Statement {
+  const picked = changes.length === 0 ? `${claimedColumns(sql, settings)},` : `i.${sql.id} AS id,`;
+  const named = `named AS (
+  SELECT g.* FROM unnest(${sql.param("ids")}::text::${sql.idType}[]) WITH ORDINALITY AS g (id, turn)
+)`;
+  const locked = `locked AS (
+  SELECT ${picked} named.turn
+  FROM (SELECT * FROM named LIMIT (SELECT NULL::bigint)) AS named JOIN ${sql.name} AS i ON i.${sql.id} = named.id
+  WHERE ${all(conditions)}
+  ORDER BY named.turn
+  FOR UPDATE OF i SKIP LOCKED
+)`;
+  const claimed =
+    changes.length === 0
+      ? "claimed AS (SELECT * FROM locked)"
+      : `claimed AS (
+  UPDATE ${sql.name} AS i
+  SET ${changes.map(({ column, value }) => `${column} = ${value}`).join(", ")}
+  FROM locked
+  WHERE i.${sql.id} = locked.id
+  RETURNING locked.turn, ${claimedColumns(sql, settings)}
+)`;
+  return sql.statement(`WITH ${named}, ${locked}, ${claimed}
+${answered(sql, settings, "", "claimed.turn")}`);
+}
+
+/**
+ * group (if one), limit, keys. The first row of each key, in order, but for the keys that are named.
+ * Answers `id` and `key`.
+ */
+export function candidates(sql: TableSql, settings: ClaimSettings): Statement {
+  const key = lockKey(sql.table);
+  const rows = claimableRows(sql, settings, {
+    extra: [`${key} AS lock_key`],
+    filter: [`chunk.lock_key <> ALL (${sql.param("keys")}::text::text[])`],
+  });
+  return sql.statement(`${withParts([
+    ...rows.with,
+    `ahead AS (
+  SELECT * FROM (
+    ${rows.rows}
+  ) AS every_row
+  LIMIT ${2 * settings.mostRows + 10}
+)`,
+    `ranked AS (
+  SELECT ahead.*, row_number() OVER (PARTITION BY ahead.lock_key ORDER BY ${sql.place("ahead")}) AS rank
+  FROM ahead
+)`,
+  ])}
+SELECT ranked.id::text AS id, ranked.lock_key AS key
+FROM ranked
+WHERE ranked.rank = 1
+ORDER BY ${sql.place("ranked")}
+LIMIT ${sql.param("limit")}::int`);
+}
+
+/**
+ * ids, tokens, attempts, leaseMs. Locks the rows that are ours, whose leases have not run out and that nobody
+ * has locked; answers for each `id`, `outcome` (ours, locked, lost), and of ours `held` and `until`: the
+ * lease's end as it is and as it is to be.
+ */
+export function extendable(sql: TableSql, settings: LeaseSettings): Statement {
+  const read = types.timestamp.read;
+  return sql.statement(`WITH ${given(sql)}, seen AS (
+  SELECT i.${sql.id} AS id
+  FROM given JOIN ${sql.name} AS i ON ${ours(sql, true)}
+), mine AS (
+  SELECT i.${sql.id} AS id, ${sql.of("lockedUntil")} AS held
+  FROM given JOIN ${sql.name} AS i ON ${ours(sql, true)}
+  ORDER BY i.${sql.id}
+  FOR NO KEY UPDATE OF i SKIP LOCKED
+)
+SELECT given.id::text AS id,
+  CASE
+    WHEN mine.id IS NOT NULL THEN 'ours'
+    WHEN seen.id IS NOT NULL THEN 'locked'
+    ELSE 'lost'
+  END AS outcome,
+  ${read("mine.held")} AS held,
+  ${read(`(${leaseEnd(sql, settings, sql.clock)})`)} AS until
+FROM given
+LEFT JOIN mine ON mine.id = given.id
+LEFT JOIN seen ON seen.id = given.id`);
+}
+
+/** ids. Their tokens as they are now. Answers `id` and `token`. */
+export function tokens(sql: TableSql): Statement {
+  return sql.statement(`SELECT i.${sql.id}::text AS id, ${sql.token()} AS token
+FROM ${sql.name} AS i
+WHERE i.${sql.id} = ANY (${sql.param("ids")}::text::${sql.idType}[])`);
+}
