@@ -52,6 +52,7 @@ export {
   type IntrayConfig,
 } from "./config.ts";
 export type { Delay, DelayText } from "./delay.ts";
+export type { RowsSettings, TableAdministration } from "./dialect/administration.ts";
 export type {
   AdvisoryLockStatements,
   ClaimedRow,
@@ -129,8 +130,11 @@ export type {
 export type {
   ColumnDescription,
   ColumnType,
+  Fifo,
   FormName,
   IsolationLevel,
+  KeyPart,
+  MessageDescription,
   Role,
   TableDescription,
   TransactionMode,

@@ -48,6 +48,7 @@ export interface TableAdministration {
   purge(table: TableDescription): Statement;
 }
 
+/** How {@link TableAdministration.rows} lists rows. */
 export interface RowsSettings {
   /** The column that takes reasons of dead letters. */
   readonly reason?: ColumnDescription;
