@@ -79,7 +79,9 @@ describe("brokers and what they leave", () => {
         expect(clock.timers).toBe(0);
         // The server takes a moment to notice a connection that was closed.
         await until(async () => (await db.query(BUSY)).rows.length === 0);
-        const locks = await db.query("SELECT 1 FROM pg_locks WHERE locktype = 'advisory'");
+        const locks = await db.query(
+          "SELECT 1 FROM pg_locks JOIN pg_database AS d ON d.oid = database WHERE locktype = 'advisory' AND datname = current_database()",
+        );
         expect(locks.rows).toEqual([]);
       });
 
@@ -114,13 +116,20 @@ describe("brokers and what they leave", () => {
               () => false,
             ),
           );
-          await until(() => seen.includes(`round ${round}`));
+          // Claims that failed wait longer each time.
+          await until(() => seen.includes(`round ${round}`), { deadline: 25_000 });
         }
         gate.open();
         await until(() => seen.filter((message) => message === "slow").length > 0);
         await until(async () => (await db.rows(Jobs)).length === 0);
         await broker.stop();
         expect(logger.of("subscription_failed")).toEqual([]);
+        // Every connection of the pool can be had again.
+        const connections = await Promise.all(Array.from({ length: 5 }, () => db.source.connect()));
+        for (const connection of connections) {
+          expect((await connection.query("SELECT 1 AS one")).rows).toEqual([{ one: 1 }]);
+          await connection.release();
+        }
       });
     }
   });

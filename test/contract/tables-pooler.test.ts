@@ -60,7 +60,9 @@ describeOn("postgres", "42: behind a pooler in transaction mode", () => {
       expect(String(error)).toContain(
         "advisory_jobs is held by advisory locks, which belong to a session, and a pooler between",
       );
-      const { rows } = await database.query("SELECT 1 FROM pg_locks WHERE locktype = 'advisory'");
+      const { rows } = await database.query(
+        "SELECT 1 FROM pg_locks JOIN pg_database AS d ON d.oid = database WHERE locktype = 'advisory' AND datname = current_database()",
+      );
       expect(rows).toEqual([]);
     });
 

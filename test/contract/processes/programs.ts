@@ -7,6 +7,7 @@ import { build } from "vite";
 import { repository } from "../../support/package.ts";
 import { until } from "../../support/until.ts";
 import type {
+  BrokerSettings,
   HandlerWindow,
   ProducerSays,
   ProducerSettings,
@@ -23,7 +24,7 @@ class Program<Says> {
   readonly said: Says[] = [];
   #errors = "";
 
-  constructor(file: string, settings: WorkerSettings | ProducerSettings) {
+  constructor(file: string, settings: WorkerSettings | ProducerSettings | BrokerSettings) {
     this.child = fork(file, [JSON.stringify(settings)], {
       execArgv: ["--unhandled-rejections=strict"],
       stdio: ["ignore", "ignore", "pipe", "ipc"],
@@ -107,6 +108,11 @@ export async function produce(settings: ProducerSettings): Promise<number> {
   return producers.said[0]?.messages ?? 0;
 }
 
+/** A broker in a process of its own, from its start to its stop. Resolves when the process has ended by itself. */
+export async function runBroker(settings: BrokerSettings): Promise<void> {
+  await new Program(await program("broker"), settings).ended();
+}
+
 /** Ends what still runs, one by one; for a test's end, however it ends. */
 export async function endAll(): Promise<void> {
   for (const child of [...running]) {
@@ -120,7 +126,7 @@ const running = new Set<ChildProcess>();
 const programs = new Map<string, Promise<string>>();
 
 /** The file of a program, bundled with the sources that it imports: Node 20 runs no TypeScript. */
-function program(name: "worker" | "producers"): Promise<string> {
+function program(name: "worker" | "producers" | "broker"): Promise<string> {
   let file = programs.get(name);
   if (file === undefined) {
     file = bundle(name);

@@ -50,6 +50,9 @@ export interface HandlerWindow {
 /** What a test tells a worker program. */
 export type WorkerHears = { readonly go: string } | { readonly stop: true };
 
+/** How a program with a broker is set up. */
+export type BrokerSettings = Pick<WorkerSettings, "connections" | "kind" | "url">;
+
 /** How a program of producers is set up: each has a connection of its own. */
 export interface ProducerSettings {
   readonly url: string;
