@@ -31,7 +31,7 @@ await withBenchDatabase(async ({ url, version }) => {
   const pool = new pg.Pool({ connectionString: far.href, max: 4 });
   const sql = postgres(far.href, { max: 4, onnotice: () => {} });
   const results: Record<string, { roundTrips: number; ms: number }> = {};
-  const measure = async (name: string, run: () => Promise<void>) => {
+  const measure = async (name: string, run: () => Promise<unknown>) => {
     await fillInbox(direct, 2);
     // Connections and prepared statements are there when it counts.
     await run2(name);
@@ -47,7 +47,7 @@ await withBenchDatabase(async ({ url, version }) => {
     );
   };
   const prepare = async () => {};
-  const contenders = (rows: number): Record<string, () => Promise<void>> => {
+  const contenders = (rows: number): Record<string, () => Promise<unknown>> => {
     const worker = (source: InboxConnectionSource) => () =>
       workerContender("", source, { rows, concurrency: 1, prepare }).run();
     return {

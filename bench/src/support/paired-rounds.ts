@@ -1,10 +1,12 @@
 /** What a contender did in one round: how many rows a second. */
 export interface Contender {
   readonly name: string;
+  /** How many rows it works in a round, where that is not as many as the others. */
+  readonly rows?: number;
   /** Prepares a round; not measured. */
   prepare(): Promise<void>;
-  /** Works all rows; measured. */
-  run(): Promise<void>;
+  /** Works all rows; measured, unless it answers how many milliseconds it took. */
+  run(): Promise<unknown>;
 }
 
 export interface PairedResult {
@@ -36,6 +38,7 @@ export async function interleavedRounds(
   contenders: readonly Contender[],
   rows: number,
   rounds: number,
+  roundEnded: (rates: Rates) => Promise<void> = async () => {},
 ): Promise<Rates> {
   const rates = new Map<string, number[]>(contenders.map(({ name }) => [name, []]));
   for (let round = 0; round < rounds; round += 1) {
@@ -43,6 +46,7 @@ export async function interleavedRounds(
     for (const contender of [...contenders.slice(first), ...contenders.slice(0, first)]) {
       rates.get(contender.name)?.push(await rateOf(contender, rows));
     }
+    await roundEnded(rates);
   }
   return rates;
 }
@@ -66,8 +70,9 @@ export function compare(rates: Rates, first: string, second: string): PairedResu
 async function rateOf(contender: Contender, rows: number): Promise<number> {
   await contender.prepare();
   const startedAt = performance.now();
-  await contender.run();
-  return rows / ((performance.now() - startedAt) / 1000);
+  const answer = await contender.run();
+  const ms = typeof answer === "number" ? answer : performance.now() - startedAt;
+  return (contender.rows ?? rows) / (ms / 1000);
 }
 
 export function median(values: readonly number[]): number {
