@@ -1,11 +1,10 @@
 import type { Clock } from "../clock.ts";
-import { bind } from "../dialect/bind.ts";
 import type { Statement } from "../dialect/statement.ts";
 import { checkOut, giveBack, withConnection } from "../driver/checkout.ts";
 import type { Connection, ConnectionSource } from "../driver/connection.ts";
-import { runSteps } from "../driver/run-steps.ts";
 import { asError } from "../errors.ts";
 import { timeLimit } from "../time-limit.ts";
+import { ask } from "./inspect.ts";
 
 /**
  * Whether somebody between here and the server hands each transaction to a session of his own choice.
@@ -23,7 +22,7 @@ export async function sharesSessions(
 ): Promise<boolean> {
   if (source.max === 1) return false;
   // Subscriptions that start together would each hold one connection and wait for another.
-  const asking = underWay.get(source) ?? ask(source, statement, clock, signal);
+  const asking = underWay.get(source) ?? look(source, statement, clock, signal);
   underWay.set(source, asking);
   try {
     return await asking;
@@ -34,7 +33,7 @@ export async function sharesSessions(
 
 const underWay = new WeakMap<ConnectionSource, Promise<boolean>>();
 
-async function ask(
+async function look(
   source: ConnectionSource,
   statement: Statement,
   clock: Clock,
@@ -71,6 +70,6 @@ const ROUNDS = 5;
 const PATIENCE_MS = 1000;
 
 async function sessionOf(connection: Connection, statement: Statement): Promise<unknown> {
-  const [result] = await runSteps<{ session: unknown }>(connection, [bind(statement, {})]);
-  return result?.rows[0]?.session;
+  const [row] = await ask<{ session: unknown }>(connection, statement);
+  return row?.session;
 }

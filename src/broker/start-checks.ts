@@ -1,14 +1,13 @@
 import type { Clock } from "../clock.ts";
-import { bind } from "../dialect/bind.ts";
 import type { Dialect } from "../dialect/dialect.ts";
 import type { Statement } from "../dialect/statement.ts";
 import { giveBack, withConnection } from "../driver/checkout.ts";
-import type { Connection, ConnectionSource, QueryResult } from "../driver/connection.ts";
-import { runSteps } from "../driver/run-steps.ts";
+import type { Connection, ConnectionSource } from "../driver/connection.ts";
 import { FatalError } from "../engine/work.ts";
 import { asError, SchemaError, TableError } from "../errors.ts";
 import type { Log } from "../log.ts";
 import { type IsolationLevel, type TableDescription, tableLabel } from "../table/description.ts";
+import { ask, missingIndexes, refusalOf } from "./inspect.ts";
 import { sharesSessions } from "./session-check.ts";
 
 /**
@@ -62,13 +61,8 @@ async function checkVersion(
   { dialect: { inspection } }: StartSettings,
   connection: Connection,
 ): Promise<void> {
-  const { rows } = await run<{ version: unknown; label: unknown }>(
-    connection,
-    inspection.version,
-    {},
-  );
+  const [found] = await ask<{ version: unknown; label: unknown }>(connection, inspection.version);
   const { label, version } = inspection.oldestVersion;
-  const found = rows[0];
   if (found === undefined || Number(found.version) >= version) return;
   throw new FatalError(
     new SchemaError(`the server is ${String(found.label)}; intray takes ${label} or later`),
@@ -81,7 +75,7 @@ async function checkColumns(
   connection: Connection,
 ): Promise<number | undefined> {
   const label = tableLabel(table);
-  const { rows } = await run<{ name: string; precision: unknown }>(
+  const rows = await ask<{ name: string; precision: unknown }>(
     connection,
     dialect.inspection.columns(table),
     {
@@ -129,8 +123,8 @@ async function isolationOf(
 ): Promise<IsolationLevel | undefined> {
   const { isolation: statement } = dialect.inspection;
   if (table.isolation !== undefined || statement === undefined) return table.isolation;
-  const { rows } = await run<{ level: IsolationLevel }>(connection, statement, {});
-  return rows[0]?.level;
+  const [row] = await ask<{ level: IsolationLevel }>(connection, statement);
+  return row?.level;
 }
 
 /** A lock that a session holds is of no use where each transaction may find another session. */
@@ -148,34 +142,25 @@ async function checkSessions(
   );
 }
 
-/** Each in a transaction of its own, so that one that is refused says nothing of the others. */
 async function checkStatements(
   { dialect, source, table }: StartSettings,
   statements: ReadonlyMap<string, Statement>,
   signal: AbortSignal,
 ): Promise<void> {
-  const prepare = dialect.inspection.prepare?.bind(dialect.inspection);
-  if (prepare === undefined) return;
+  if (dialect.inspection.prepare === undefined) return;
   const connection = await source.connect(signal);
   let doubt: Error | undefined;
   try {
     for (const [name, statement] of statements) {
-      await connection.begin();
-      try {
-        for (const text of prepare(statement)) await connection.query(text);
-        await connection.rollback();
-      } catch (error) {
-        // What the statement failed with is the news, whatever becomes of the rollback.
-        await connection.rollback().catch(() => {});
-        if (dialect.errors.isSessionLost(error) || dialect.errors.isTransient(error)) throw error;
-        const why = asError(error).message;
-        throw new FatalError(
-          new SchemaError(
-            `the server refuses the statement "${name}" on table ${tableLabel(table)}: ${why}`,
-            { cause: error },
-          ),
-        );
-      }
+      const refusal = await refusalOf(connection, dialect, statement);
+      if (refusal === undefined) continue;
+      const why = asError(refusal.error).message;
+      throw new FatalError(
+        new SchemaError(
+          `the server refuses the statement "${name}" on table ${tableLabel(table)}: ${why}`,
+          { cause: refusal.error },
+        ),
+      );
     }
   } catch (error) {
     if (!(error instanceof FatalError)) doubt = asError(error);
@@ -192,20 +177,16 @@ async function warn(
 ): Promise<void> {
   const { dialect, fields, holdsTransaction, log, table } = settings;
   const { features, inspection } = dialect;
-  if (table.custom?.claim === undefined) {
-    for (const { ddl, present } of inspection.indexes(table)) {
-      const { rows } = await run<{ present: unknown }>(connection, present, {});
-      if (rows.some((row) => isTrue(row.present))) continue;
-      log.warn("claims have no index to find rows by: they read more the more rows there are", {
-        event: "index_advice",
-        ...fields,
-        table: tableLabel(table),
-        ddl,
-      });
-    }
+  for (const ddl of await missingIndexes(connection, dialect, table)) {
+    log.warn("claims have no index to find rows by: they read more the more rows there are", {
+      event: "index_advice",
+      ...fields,
+      table: tableLabel(table),
+      ddl,
+    });
   }
   if (holdsTransaction) {
-    const { rows } = await run<{ name: string; ms: unknown }>(connection, inspection.timeouts, {});
+    const rows = await ask<{ name: string; ms: unknown }>(connection, inspection.timeouts);
     for (const { name, ms } of rows) {
       log.warn(
         "the server ends transactions that idle: a row whose handler pauses longer between two statements comes again",
@@ -224,17 +205,4 @@ async function warn(
       },
     );
   }
-}
-
-function isTrue(value: unknown): boolean {
-  return value === true || value === "t" || value === "true" || Number(value) === 1;
-}
-
-async function run<Row>(
-  connection: Connection,
-  statement: Statement,
-  values: Readonly<Record<string, unknown>>,
-): Promise<QueryResult<Row>> {
-  const results = await runSteps<Row>(connection, [bind(statement, values)]);
-  return results[0] ?? { rows: [], rowCount: 0 };
 }

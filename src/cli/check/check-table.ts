@@ -1,8 +1,7 @@
-import { bind } from "../../dialect/bind.ts";
+import { ask, missingIndexes, refusalOf } from "../../broker/inspect.ts";
 import type { Dialect } from "../../dialect/dialect.ts";
 import type { Statement } from "../../dialect/statement.ts";
 import type { Connection } from "../../driver/connection.ts";
-import { runSteps } from "../../driver/run-steps.ts";
 import { sanitizeError } from "../../redact.ts";
 import { type TableDescription, tableLabel } from "../../table/description.ts";
 import { longNames } from "../../table/names.ts";
@@ -48,13 +47,14 @@ export async function checkTable(
     return { ...refused(table, []), shape, problems: [...compared.problems, ...problems] };
   }
   const refusals = await refusedStatements(statements, dialect, connection);
+  const missing = await missingIndexes(connection, dialect, table);
   return {
     table,
     shape,
     statements: statements.size,
     taken: statements.size - refusals.length,
     problems: [...compared.problems, ...refusals],
-    advice: [...compared.advice, ...(await missingIndexes(table, dialect, connection))],
+    advice: [...compared.advice, ...missing.map(indexAdvice)],
   };
 }
 
@@ -87,53 +87,21 @@ export async function shapeOf(
   );
 }
 
-/** Each in a transaction of its own, so that one that is refused says nothing of the others. */
 async function refusedStatements(
   statements: ReadonlyMap<string, Statement>,
-  { errors, inspection }: Dialect,
+  dialect: Dialect,
   connection: Connection,
 ): Promise<Finding[]> {
   const findings: Finding[] = [];
   for (const [name, statement] of statements) {
-    const texts = inspection.prepare?.(statement) ?? [];
-    await connection.begin();
-    try {
-      for (const text of texts) await connection.query(text);
-    } catch (error) {
-      if (errors.isSessionLost(error)) throw error;
-      findings.push({ statement: name, message: sanitizeError(error) });
-    } finally {
-      await connection.rollback().catch(() => {});
-    }
+    const refusal = await refusalOf(connection, dialect, statement);
+    if (refusal === undefined) continue;
+    findings.push({ statement: name, message: sanitizeError(refusal.error) });
   }
   return findings;
 }
 
-async function missingIndexes(
-  table: TableDescription,
-  { inspection }: Dialect,
-  connection: Connection,
-): Promise<Finding[]> {
-  if (table.custom?.claim !== undefined) return [];
-  const findings: Finding[] = [];
-  for (const { ddl, present } of inspection.indexes(table)) {
-    const [row] = await ask<{ present: unknown }>(connection, present, {});
-    if (row === undefined || isTrue(row.present)) continue;
-    const text = ddl.replace(/\s+/g, " ");
-    findings.push({ message: `claims have no index to find rows by: ${text}` });
-  }
-  return findings;
-}
-
-function isTrue(value: unknown): boolean {
-  return value === true || value === "t" || value === "true" || Number(value) === 1;
-}
-
-async function ask<Row>(
-  connection: Connection,
-  statement: Statement,
-  values: Readonly<Record<string, unknown>>,
-): Promise<Row[]> {
-  const [result] = await runSteps<Row>(connection, [bind(statement, values)]);
-  return result?.rows ?? [];
+function indexAdvice(ddl: string): Finding {
+  const message = `claims have no index to find rows by: ${ddl.replace(/\s+/g, " ")}`;
+  return { message };
 }
