@@ -9,6 +9,8 @@ import { until } from "../../support/until.ts";
 import type {
   BrokerSettings,
   HandlerWindow,
+  HolderSays,
+  HolderSettings,
   ProducerSays,
   ProducerSettings,
   WorkerHears,
@@ -24,7 +26,10 @@ class Program<Says> {
   readonly said: Says[] = [];
   #errors = "";
 
-  constructor(file: string, settings: WorkerSettings | ProducerSettings | BrokerSettings) {
+  constructor(
+    file: string,
+    settings: WorkerSettings | ProducerSettings | BrokerSettings | HolderSettings,
+  ) {
     this.child = fork(file, [JSON.stringify(settings)], {
       execArgv: ["--unhandled-rejections=strict"],
       stdio: ["ignore", "ignore", "pipe", "ipc"],
@@ -113,6 +118,18 @@ export async function runBroker(settings: BrokerSettings): Promise<void> {
   await new Program(await program("broker"), settings).ended();
 }
 
+/** A broker in a process of its own, whose rows are in work until it is killed. */
+export class HolderProcess extends Program<HolderSays> {
+  static async start(settings: HolderSettings): Promise<HolderProcess> {
+    return new HolderProcess(await program("holder"), settings);
+  }
+
+  /** The messages in work, each with its attempt. */
+  get holds(): string[] {
+    return this.said.map(({ attempt, message }) => `${message} ${attempt}`);
+  }
+}
+
 /** Ends what still runs, one by one; for a test's end, however it ends. */
 export async function endAll(): Promise<void> {
   for (const child of [...running]) {
@@ -126,7 +143,7 @@ const running = new Set<ChildProcess>();
 const programs = new Map<string, Promise<string>>();
 
 /** The file of a program, bundled with the sources that it imports: Node 20 runs no TypeScript. */
-function program(name: "worker" | "producers" | "broker"): Promise<string> {
+function program(name: "worker" | "producers" | "broker" | "holder"): Promise<string> {
   let file = programs.get(name);
   if (file === undefined) {
     file = bundle(name);

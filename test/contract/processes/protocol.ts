@@ -1,5 +1,6 @@
 /** What a test and the programs that it runs as processes say to each other. */
 import type { InboxOptions } from "../../../src/queuebox/index.ts";
+import type { holderTables } from "./holder-tables.ts";
 
 export type SourceKind = "pg" | "postgres" | "handmade";
 
@@ -52,6 +53,18 @@ export type WorkerHears = { readonly go: string } | { readonly stop: true };
 
 /** How a program with a broker is set up. */
 export type BrokerSettings = Pick<WorkerSettings, "connections" | "kind" | "url">;
+
+/** How a program is set up whose broker holds its rows. */
+export interface HolderSettings extends BrokerSettings {
+  readonly table: keyof typeof holderTables;
+  readonly leaseMs: number;
+}
+
+export interface HolderSays {
+  readonly say: "holds";
+  readonly message: string;
+  readonly attempt: number | undefined;
+}
 
 /** How a program of producers is set up: each has a connection of its own. */
 export interface ProducerSettings {
