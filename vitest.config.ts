@@ -23,7 +23,15 @@ export default defineConfig({
           globalSetup: ["test/support/build-cli.ts", ...database.globalSetup],
         },
       },
-      { test: { name: "examples", include: ["test/examples/**/*.test.ts"], ...database } },
+      {
+        // The examples import the package by its name; tsconfig.json says where that is.
+        resolve: { tsconfigPaths: true },
+        test: {
+          name: "examples",
+          include: ["test/examples/**/*.test.ts", "examples/**/*.test.ts"],
+          ...database,
+        },
+      },
       { test: { name: "runtimes", include: ["test/runtimes/**/*.test.ts"], ...database } },
       "test/integrations/vitest.config.ts",
     ],

@@ -5,6 +5,7 @@ const steps = [
   ["format and lint", tool("@biomejs/biome", "biome"), ["check", "--error-on-warnings", "."]],
   ["types, TypeScript 6", tool("typescript", "tsc"), ["-p", "test/tsconfig.json"]],
   ["types, TypeScript 7", tool("typescript7", "tsc"), ["-p", "test/tsconfig.json"]],
+  ["types of the examples", tool("typescript7", "tsc"), ["-p", "examples/tsconfig.json"]],
   ["declarations of src", tool("typescript7", "tsc"), ["-p", "tsconfig.json"]],
   ["unit tests", tool("vitest"), ["run", "--project", "unit"]],
 ];

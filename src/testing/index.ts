@@ -52,7 +52,7 @@ export interface TestBroker {
  * `advance`, and stands in for the database's clock for every table that is on that.
  *
  * @param source a connection source of a database with the tables; PGlite takes no server.
- * @param setUp subscribes, as the service does at its start.
+ * @param setUp subscribes, as the service does at its start. What it answers is awaited, and not looked at.
  * @throws what {@link Broker.start} throws.
  * @example
  * await using test = await testBroker(fromPglite(db), (broker) => {
@@ -63,7 +63,7 @@ export interface TestBroker {
  */
 export async function testBroker(
   source: ConnectionSource,
-  setUp: (broker: Broker) => void | Promise<void>,
+  setUp: (broker: Broker) => unknown,
   options: Omit<BrokerOptions, "clock"> = {},
 ): Promise<TestBroker> {
   const clock = new MovingClock();

@@ -34,8 +34,8 @@ describe("every ts block of the README and the docs compiles", () => {
 });
 
 /**
- * The package's own names lead to src, so that the snippets hold for the code as it is, not as it was
- * built last. A block is a module of its own: one that goes on from another repeats its imports.
+ * The package's own names lead to src (in tsconfig.json), so that the snippets hold for the code as it is, not
+ * as it was built last. A block is a module of its own: one that goes on from another repeats its imports.
  */
 function snippetOptions(): ts.CompilerOptions {
   const { config } = ts.readConfigFile(join(repository, "tsconfig.json"), ts.sys.readFile);
@@ -49,14 +49,6 @@ function snippetOptions(): ts.CompilerOptions {
     noImplicitReturns: false,
     noUnusedLocals: false,
     noUnusedParameters: false,
-    paths: {
-      intray: ["./src/index.ts"],
-      "intray/testing": ["./src/testing/index.ts"],
-      "intray/queuebox": ["./src/queuebox/index.ts"],
-      "intray/pg": ["./src/driver/pg.ts"],
-      "intray/postgres": ["./src/driver/postgres-js.ts"],
-      "intray/pglite": ["./src/driver/pglite.ts"],
-    },
   };
 }
 
