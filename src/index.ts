@@ -125,6 +125,7 @@ export type {
   EventConnection,
   EventDestination,
   RawId,
+  RawRow,
   TableEvents,
 } from "./table/custom-events.ts";
 export type {

@@ -31,6 +31,7 @@ export const logEvents = {
   settlement_failed: "a failure could not be recorded; the lease brings the message back",
   single_connection: "the source has one connection: leases are not renewed while a handler runs",
   subscription_failed: "a subscription ended for good: claiming again cannot help",
+  unlock_failed: "a key was not surely released; its connection was closed",
 } as const;
 
 export type LogEvent = keyof typeof logEvents;

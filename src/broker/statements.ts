@@ -43,6 +43,7 @@ export function formStatements(
 function replacedStatements({ custom = {} }: TableDescription): ReadonlySet<string> {
   const replaced = new Set<string>(Object.keys(custom));
   if (custom.lock !== undefined) replaced.add("claim");
+  if (custom.ack !== undefined) replaced.add("ackOrFail");
   // A row that is dropped is acknowledged, unless an event says otherwise.
   if (custom.discard === undefined) replaced.delete("ack");
   return replaced;

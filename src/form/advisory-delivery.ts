@@ -1,6 +1,5 @@
 import type { ClaimedRow } from "../dialect/dialect.ts";
 import type { Connection, QueryResult } from "../driver/connection.ts";
-import { asError } from "../errors.ts";
 import { SessionDelivery } from "./session-delivery.ts";
 
 /** Rows whose keys a session has locked. */
@@ -15,12 +14,11 @@ export class AdvisoryDelivery extends SessionDelivery {
     this.locks = [...new Set(locks)];
   }
 
-  /** Reads the answers to unlocking: whatever is not confirmed costs the connection. */
-  unlocked(results: readonly QueryResult[]): void {
+  /** Reads the answers to unlocking; true where each lock is confirmed. */
+  unlocked(results: readonly QueryResult[]): boolean {
     const isConfirmed = results.every(({ rows }) => isTrue(rows[0]?.released));
-    if (isConfirmed && results.length === this.locks.length) this.isUnlocked = true;
-    else
-      this.doubt ??= asError(new Error("a lock was to be released that the session did not hold"));
+    this.isUnlocked = isConfirmed && results.length === this.locks.length;
+    return this.isUnlocked;
   }
 }
 

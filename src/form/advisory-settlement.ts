@@ -1,12 +1,13 @@
 import { pause } from "../clock.ts";
 import type { ClaimedRow } from "../dialect/dialect.ts";
+import type { QueryResult } from "../driver/connection.ts";
 import { Backoff } from "../engine/backoff.ts";
 import type { Performance } from "../engine/work.ts";
 import { asError } from "../errors.ts";
 import { type Action, runActions } from "./actions.ts";
 import type { AdvisoryContext } from "./advisory-context.ts";
 import type { AdvisoryDelivery } from "./advisory-delivery.ts";
-import { unlockByEvent } from "./custom-claim.ts";
+import { unlockAllByEvent } from "./custom-claim.ts";
 import type { Verdict } from "./reaction.ts";
 import { whatRefused } from "./refusal.ts";
 import { type Settlement, settlementsOf } from "./table-events.ts";
@@ -82,19 +83,45 @@ export class AdvisorySettlement {
   /** Releases the keys, unless that has happened; any doubt puts the connection in doubt. */
   async unlock(delivery: AdvisoryDelivery): Promise<void> {
     if (delivery.isUnlocked || delivery.doubt !== undefined) return;
+    const { settings } = this.#context;
     try {
-      await this.#run(delivery, [], true);
+      const failures = await delivery.run(settings, async () =>
+        unlockAllByEvent(settings, delivery.connection, delivery.locks),
+      );
+      if (failures === undefined) await this.#run(delivery, [], true);
+      else if (failures.length === 0) delivery.isUnlocked = true;
+      else this.#notUnlocked(delivery, failures[0]);
     } catch (error) {
-      delivery.doubt ??= asError(error);
+      this.#notUnlocked(delivery, error);
     }
   }
 
-  /** Behind a COMMIT: releases the keys. */
+  /** Behind a COMMIT: releases the keys, where that is a statement. An event of the service's own comes after it. */
   unlocking(delivery: AdvisoryDelivery): readonly Action[] {
     const { events, settings, statements } = this.#context;
-    return delivery.locks.map(
-      (lock) => unlockByEvent(settings, lock) ?? events.bound(statements.unlock, { lock }),
+    if (settings.table.custom?.unlock !== undefined) return [];
+    return delivery.locks.map((lock) => events.bound(statements.unlock, { lock }));
+  }
+
+  /** Reads what {@link unlocking} was answered. */
+  unlocked(delivery: AdvisoryDelivery, results: readonly QueryResult[]): void {
+    if (this.#context.settings.table.custom?.unlock !== undefined) return;
+    if (delivery.unlocked(results)) return;
+    this.#notUnlocked(
+      delivery,
+      new Error("the session did not hold a lock that it was to release"),
     );
+  }
+
+  #notUnlocked(delivery: AdvisoryDelivery, error: unknown): void {
+    const { fields, log } = this.#context.settings;
+    delivery.doubt ??= asError(error);
+    log.warn("a key was not surely released: its connection is closed, and what it holds with it", {
+      event: "unlock_failed",
+      ...fields,
+      id: delivery.id,
+      error,
+    });
   }
 
   /** Tells the observer what was settled; `ids`: what the statements answered. */
@@ -166,7 +193,7 @@ export class AdvisorySettlement {
     const results = await delivery.run(this.#context.settings, () =>
       runActions(delivery.connection, all),
     );
-    if (unlocks) delivery.unlocked(results.slice(actions.length));
+    if (unlocks) this.unlocked(delivery, results.slice(actions.length));
     return results.slice(0, actions.length);
   }
 

@@ -84,7 +84,7 @@ export class AdvisoryTransactions {
       const results = await delivery.run(settings, () =>
         runActions(delivery.connection, [...actions, ...this.#settlement.unlocking(delivery)]),
       );
-      delivery.unlocked(results.slice(actions.length));
+      this.#settlement.unlocked(delivery, results.slice(actions.length));
       const answers = results.slice(opening.length, actions.length);
       const ids = new Set(answers.flatMap(({ rows }) => rows.map(({ id }) => id)));
       this.#settlement.committed(delivery, settlements, ids);

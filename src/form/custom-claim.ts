@@ -5,7 +5,14 @@ import type { Connection } from "../driver/connection.ts";
 import { runSteps } from "../driver/run-steps.ts";
 import { isObject, shown } from "../options.ts";
 import type { Call } from "./actions.ts";
-import { type CustomEvent, callEvent, customEvent, eventError, rowId } from "./custom-events.ts";
+import {
+  type CustomEvent,
+  callEvent,
+  customEvent,
+  eventError,
+  rowId,
+  yesOrNo,
+} from "./custom-events.ts";
 import type { FormSettings } from "./form-settings.ts";
 
 /**
@@ -96,6 +103,7 @@ async function claimByKeys(
   limit: number,
 ): Promise<readonly ClaimedRow[]> {
   const { dialect, queueGroup } = settings;
+  const unlock = customEvent(settings, "unlock");
   const group = queueGroup ?? null;
   const rows: (ClaimedRow & { readonly lock: string })[] = [];
   const tried: string[] = [];
@@ -106,47 +114,52 @@ async function claimByKeys(
     for (const { id, key } of found) {
       if (rows.length === limit) break;
       tried.push(key);
-      if (!(await yesOrNo(settings, "lock", lock, connection, key))) continue;
+      if (!(await yesOrNo(settings, "lock", lock, connection, [key]))) continue;
       const ids = dialect.list([id]);
       const [row] = await query<ClaimedRow>(connection, bound(take, { group, ids, key }));
       if (row !== undefined) rows.push({ ...row, lock: key });
-      else await unlock(settings, connection, key);
+      else if (unlock !== undefined) await unlockByEvent(settings, unlock, connection, key);
     }
   }
   return rows;
 }
 
-/** Releases a key by the service's own event; answers `released`, as the dialect's statement does. */
-export function unlockByEvent(settings: FormSettings, key: string): Call | undefined {
-  if (customEvent(settings, "unlock") === undefined) return undefined;
-  return {
-    kind: "call",
-    run: async (connection) => {
-      const released = await unlock(settings, connection, key);
-      return { rows: [{ released }], rowCount: 1 };
-    },
-  };
-}
-
-async function unlock(
+/**
+ * Releases a key by the service's own event.
+ *
+ * @throws CustomEventError also where the key was not held.
+ */
+async function unlockByEvent(
   settings: FormSettings,
-  connection: Connection,
-  key: string,
-): Promise<boolean> {
-  const event = customEvent(settings, "unlock");
-  return event !== undefined && (await yesOrNo(settings, "unlock", event, connection, key));
-}
-
-async function yesOrNo(
-  settings: FormSettings,
-  name: "lock" | "unlock",
   event: CustomEvent,
   connection: Connection,
   key: string,
-): Promise<boolean> {
-  const answer = await callEvent(settings, name, event, connection, [key]);
-  if (typeof answer === "boolean") return answer;
-  throw eventError(settings, name, `it answers true or false, not ${shown(answer)}`);
+): Promise<void> {
+  if (await yesOrNo(settings, "unlock", event, connection, [key])) return;
+  throw eventError(settings, "unlock", `it says of ${shown(key)} that the lock was not held`);
+}
+
+/**
+ * Releases all keys by the service's own event, each whatever became of the others; answers what failed.
+ * Undefined where the service has no such event.
+ */
+export function unlockAllByEvent(
+  settings: FormSettings,
+  connection: Connection,
+  keys: readonly string[],
+): Promise<readonly unknown[]> | undefined {
+  const event = customEvent(settings, "unlock");
+  if (event === undefined) return undefined;
+  const run = async () => {
+    const failures: unknown[] = [];
+    for (const key of keys) {
+      await unlockByEvent(settings, event, connection, key).catch((error: unknown) => {
+        failures.push(error);
+      });
+    }
+    return failures;
+  };
+  return run();
 }
 
 /** Rows with the columns that the event gave for them; one that it gave nothing for has none. */
@@ -158,6 +171,8 @@ async function fetched(
 ): Promise<readonly ClaimedRow[]> {
   const { claim, dialect, fetched: columns = [], table } = settings;
   const { id } = table.roles;
+  // A message may call the id by a name of its own.
+  const idColumn = (table.message?.roles.id ?? id)?.name ?? "id";
   const ids = rows.map((row) =>
     id === undefined ? row.id : dialect.types[id.type].decode(row.id),
   );
@@ -167,10 +182,10 @@ async function fetched(
   }
   const byId = new Map<string, object>();
   for (const raw of answer) {
-    byId.set(rowId(settings, "fetch", Reflect.get(raw, id?.name ?? "id")), raw);
+    byId.set(rowId(settings, "fetch", Reflect.get(raw, idColumn), idColumn), raw);
   }
   return rows.map((row) => {
-    const raw = byId.get(rowId(settings, "fetch", row.id));
+    const raw = byId.get(rowId(settings, "fetch", row.id, idColumn));
     if (raw === undefined) return row;
     const cells = columns.map(({ name }, index) => [
       `c${claim.columns.length + index}`,

@@ -1,7 +1,13 @@
 import type { Connection } from "../driver/connection.ts";
-import { asError, CustomEventError, SettlementError } from "../errors.ts";
+import { transactionControl } from "../driver/transaction-control.ts";
+import { asError, CustomEventError, SettlementError, TransactionError } from "../errors.ts";
 import { shown } from "../options.ts";
-import { type CustomEventName, type TableDescription, tableLabel } from "../table/description.ts";
+import {
+  type ColumnType,
+  type CustomEventName,
+  type TableDescription,
+  tableLabel,
+} from "../table/description.ts";
 import type { Action } from "./actions.ts";
 import type { FormSettings } from "./form-settings.ts";
 import type { SettlementGroup } from "./table-events.ts";
@@ -33,7 +39,7 @@ export async function callEvent(
   args: readonly unknown[],
 ): Promise<unknown> {
   try {
-    return await event(onlyQueries(connection), ...args);
+    return await run(event, connection, args);
   } catch (cause) {
     throw eventError(settings, name, asError(cause).message, cause);
   }
@@ -49,26 +55,53 @@ export function eventError(
   return new CustomEventError(message, cause === undefined ? {} : { cause });
 }
 
-/** An id that an event gave, as claims have it. @throws CustomEventError where it is none. */
+/** Calls an event that answers true or false. @throws CustomEventError also where it answers anything else. */
+export async function yesOrNo(
+  settings: Pick<FormSettings, "table">,
+  name: "extend" | "lock" | "unlock",
+  event: CustomEvent,
+  connection: Connection,
+  args: readonly unknown[],
+): Promise<boolean> {
+  const answer = await callEvent(settings, name, event, connection, args);
+  if (typeof answer === "boolean") return answer;
+  throw eventError(settings, name, `it answers true or false, not ${shown(answer)}`);
+}
+
+/** An id that an event gave, as claims have it. @throws CustomEventError where it is none of the column's. */
 export function rowId(
   settings: Pick<FormSettings, "table">,
   name: CustomEventName,
   given: unknown,
+  column?: string,
 ): string {
-  const isId =
-    typeof given === "string" || typeof given === "bigint" || Number.isSafeInteger(given);
-  if (!isId) {
-    const column = settings.table.roles.id?.name ?? "id";
-    const what = name === "claim" ? "an id" : `the id of a row, its column ${column},`;
-    throw eventError(
-      settings,
-      name,
-      `${what} is text, a whole number or a bigint, not ${shown(given)}`,
-    );
+  const type = settings.table.roles.id?.type ?? "text";
+  const { pattern, words } = idTypes[type] ?? ANY_TEXT;
+  const isNumber = typeof given === "bigint" || Number.isSafeInteger(given);
+  const text =
+    typeof given === "string" || (isNumber && type !== "text") ? String(given) : undefined;
+  if (text !== undefined && pattern.test(text)) {
+    return type === "uuid" ? text.toLowerCase() : text;
   }
-  const text = String(given);
-  return settings.table.roles.id?.type === "uuid" ? text.toLowerCase() : text;
+  const what = column === undefined ? "an id" : `the id of a row, its column ${column},`;
+  throw eventError(settings, name, `${what} is ${words}, not ${shown(given)}`);
 }
+
+interface IdType {
+  readonly pattern: RegExp;
+  readonly words: string;
+}
+
+/** As the database prints them, so that one id has one text. */
+const WHOLE: IdType = { pattern: /^(0|-?[1-9]\d*)$/, words: "a whole number or its text" };
+const ANY_TEXT: IdType = { pattern: /^/, words: "text" };
+const idTypes: { readonly [type in ColumnType]?: IdType } = {
+  smallint: WHOLE,
+  integer: WHOLE,
+  bigint: WHOLE,
+  decimal: { pattern: /^-?\d+(\.\d+)?$/, words: "a decimal number as text" },
+  uuid: { pattern: /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i, words: "a UUID as text" },
+};
 
 /**
  * A group's settlements by the service's own event: one call a row. What a call throws fails the
@@ -93,7 +126,7 @@ export function customSettlements(
       kind: "call",
       async run(connection) {
         try {
-          await custom(onlyQueries(connection), id, ...more);
+          await run(custom, connection, [id, ...more]);
         } catch (cause) {
           throw new SettlementError(
             `the event "${event}" of ${tableLabel(table)} failed for row ${row.id}`,
@@ -116,7 +149,42 @@ function destinationOf({ claim, deadLetterGroup, dialect, table }: FormSettings)
   return { table: parts.map(quoted).join("."), group: deadLetterGroup ?? undefined };
 }
 
-/** The transaction around the event is the library's. */
-function onlyQueries(connection: Connection): Pick<Connection, "query"> {
-  return { query: (text, params) => connection.query(text, params) };
+/**
+ * Runs an event with queries, one after the other, and nothing that could end the transaction around it,
+ * which is the library's. A query that the event did not wait for is waited for here: nothing of it may
+ * stand between the library's own statements.
+ */
+async function run(
+  event: CustomEvent,
+  connection: Connection,
+  args: readonly unknown[],
+): Promise<unknown> {
+  let isOver = false;
+  let last: Promise<unknown> = Promise.resolve();
+  const query: Connection["query"] = (text, params) => {
+    const control = transactionControl(String(text));
+    const refusal =
+      control !== undefined
+        ? `${control} is refused here: the transaction is the library's. Return to go on, throw to roll back.`
+        : isOver
+          ? "the event has answered: its connection takes no more queries"
+          : undefined;
+    const result =
+      refusal === undefined
+        ? last.then(() => connection.query<never>(text, params))
+        : Promise.reject(new TransactionError(refusal));
+    // A rejection that nobody awaits ends no process.
+    const over = result.then(
+      () => {},
+      () => {},
+    );
+    if (refusal === undefined) last = over;
+    return result;
+  };
+  try {
+    return await event({ query }, ...args);
+  } finally {
+    isOver = true;
+    await last;
+  }
 }

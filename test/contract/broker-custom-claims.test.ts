@@ -177,7 +177,7 @@ describe("claims by events of the service's own", () => {
 
     test.each([
       { event: "claim", answered: "1", why: /list of ids/ },
-      { event: "claim", answered: [{ id: 1 }], why: /an id is text/ },
+      { event: "claim", answered: [{ id: 1 }], why: /an id is a whole number or its text/ },
       { event: "claim", answered: ["1", "2"], why: /was to claim 1 rows and named 2/ },
       { event: "fetch", answered: undefined, why: /list of rows/ },
       { event: "fetch", answered: [{ payload: 1 }], why: /its column id/ },

@@ -1,7 +1,11 @@
 /**
  * What the library does around a service's own events: it takes the rows that a claim named, as far as
- * they can be held still; it reads the keys of rows that a lock is to be tried for; it looks at leases before
- * and after an event extended them. Which rows are due, and in which order, the event itself has decided.
+ * they can be claimed still; it reads the keys of rows that a lock is to be tried for; it looks at leases
+ * before and after an event extended them. In which order rows go out, the event itself has decided.
+ *
+ * Of a fifo group one row is in work all the same, whichever rows a claim names: the first named one, and
+ * only where the group is free, by what the form's own claim goes by. A row lock claim locks the group for
+ * its transaction; a lease claim passes a group that has a live lease, and looks again after its commit.
  */
 import type { ClaimSettings, LeaseSettings } from "../dialect.ts";
 import type { Statement } from "../statement.ts";
@@ -13,48 +17,89 @@ import {
   stillOfGroup,
   withParts,
 } from "./table-claim.ts";
-import { type Change, counted, given, ours } from "./table-held.ts";
+import { type Change, counted, given as givenRows, ours } from "./table-held.ts";
 import { leaseEnd } from "./table-lease-end.ts";
-import { all, type TableSql } from "./table-names.ts";
+import { all, cast, type TableSql } from "./table-names.ts";
 import { types } from "./types.ts";
 
 /** group (if one), ids. Those of the rows that can be claimed still. */
 export function takeRows(sql: TableSql, settings: ClaimSettings): Statement {
-  return take(sql, settings, [], claimableOf(sql, settings));
+  const isFree = () => `pg_try_advisory_xact_lock(${sql.hash("head.group_key", 1)})`;
+  return take(sql, settings, { changes: [], conditions: claimableOf(sql, settings), isFree });
 }
 
 /** group (if one), ids, leaseMs. The same, and leased. */
 export function takeLeases(sql: TableSql, settings: LeaseSettings): Statement {
   const lease = { column: sql.column("lockedUntil") ?? "", value: leaseEnd(sql, settings) };
-  return take(sql, settings, [lease, ...counted(sql)], claimableOf(sql, settings));
+  return take(sql, settings, {
+    changes: [lease, ...counted(sql)],
+    conditions: claimableOf(sql, settings),
+    isFree: () => noneLeased(sql),
+  });
+}
+
+function noneLeased(sql: TableSql): string {
+  const { group } = sql.table.roles;
+  const isOther = all(
+    `${sql.of("group", "o")} = ${group === undefined ? "NULL" : cast("head.group_key", group)}`,
+    `${sql.of("lockedUntil", "o")} > ${sql.now}`,
+    sql.open("o"),
+    `o.${sql.id} <> head.id`,
+  );
+  return `NOT EXISTS (SELECT FROM ${sql.name} AS o WHERE ${isOther})`;
 }
 
 /** group (if one), ids, key. Rows whose key is locked: whoever held it before may have settled them. */
 export function takeLocked(sql: TableSql, settings: ClaimSettings): Statement {
   const isKeys = `${lockKey(sql.table)} = ${sql.param("key")}::text`;
-  return take(sql, settings, counted(sql), [...claimableOf(sql, settings), isKeys]);
+  const conditions = [...claimableOf(sql, settings), isKeys];
+  return take(sql, settings, { changes: counted(sql), conditions });
 }
 
 function claimableOf(sql: TableSql, settings: ClaimSettings): string[] {
   return [...stillOfGroup(sql, settings), ...sql.claimable()];
 }
 
+interface Taking {
+  readonly changes: readonly Change[];
+  readonly conditions: readonly string[];
+  /** Of a fifo table: whether nobody works the group of the row called `head`. */
+  isFree?(): string;
+}
+
 /** In the order of the ids. */
 function take(
   sql: TableSql,
   settings: ClaimSettings,
-  changes: readonly Change[],
-  conditions: readonly string[],
+  { changes, conditions, isFree }: Taking,
 ): Statement {
   const picked = changes.length === 0 ? `${claimedColumns(sql, settings)},` : `i.${sql.id} AS id,`;
-  const named = `named AS (
+  const given = `given AS (
   SELECT g.* FROM unnest(${sql.param("ids")}::text::${sql.idType}[]) WITH ORDINALITY AS g (id, turn)
 )`;
+  const joined = (from: string) =>
+    `FROM (SELECT * FROM ${from} LIMIT (SELECT NULL::bigint)) AS ${from} JOIN ${sql.name} AS i ON i.${sql.id} = ${from}.id
+  WHERE ${all(conditions)}`;
+  const isFifo = sql.table.fifo !== "none" && isFree !== undefined;
+  const heads = isFifo
+    ? [
+        `heads AS (
+  SELECT head.id, head.turn
+  FROM (
+    SELECT DISTINCT ON (${sql.of("group")}) given.id, given.turn, ${sql.of("group")}::text AS group_key
+    ${joined("given")}
+    ORDER BY ${sql.of("group")}, given.turn
+    OFFSET 0
+  ) AS head
+  WHERE ${isFree()}
+)`,
+      ]
+    : [];
+  const from = isFifo ? "heads" : "given";
   const locked = `locked AS (
-  SELECT ${picked} named.turn
-  FROM (SELECT * FROM named LIMIT (SELECT NULL::bigint)) AS named JOIN ${sql.name} AS i ON i.${sql.id} = named.id
-  WHERE ${all(conditions)}
-  ORDER BY named.turn
+  SELECT ${picked} ${from}.turn
+  ${joined(from)}
+  ORDER BY ${from}.turn
   FOR UPDATE OF i SKIP LOCKED
 )`;
   const claimed =
@@ -67,7 +112,7 @@ function take(
   WHERE i.${sql.id} = locked.id
   RETURNING locked.turn, ${claimedColumns(sql, settings)}
 )`;
-  return sql.statement(`WITH ${named}, ${locked}, ${claimed}
+  return sql.statement(`WITH ${[given, ...heads, locked, claimed].join(", ")}
 ${answered(sql, settings, "", "claimed.turn")}`);
 }
 
@@ -108,7 +153,7 @@ LIMIT ${sql.param("limit")}::int`);
  */
 export function extendable(sql: TableSql, settings: LeaseSettings): Statement {
   const read = types.timestamp.read;
-  return sql.statement(`WITH ${given(sql)}, seen AS (
+  return sql.statement(`WITH ${givenRows(sql)}, seen AS (
   SELECT i.${sql.id} AS id
   FROM given JOIN ${sql.name} AS i ON ${ours(sql, true)}
 ), mine AS (
