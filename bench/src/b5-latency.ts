@@ -33,10 +33,11 @@ await withBenchDatabase(async ({ save, url, version }) => {
   const outside = new pg.Client({ connectionString: server });
   await outside.connect();
   const waiters = [
-    brokerWaiter("intray", pool, { listenNotify: true }),
+    brokerWaiter("intray", pool, "lease", { listenNotify: true }),
+    brokerWaiter("intray, row lock", pool, "row lock", { listenNotify: true }),
     graphileWaiter(pool, url),
     bossWaiter(pool, url),
-    brokerWaiter("intray, polling alone", pool, {}),
+    brokerWaiter("intray, polling alone", pool, "lease", {}),
   ];
   const measured = new Map<string, Round[]>(waiters.map(({ name }) => [name, []]));
   const idle = new Map<string, number>();

@@ -40,7 +40,10 @@ export async function withBenchDatabase(
     const short = String(version).split(" ").slice(0, 2).join(" ");
     const machine = { cpus: cpus().length, model: cpus()[0]?.model, node: process.version };
     const where = { machine, server: { version: short, fsync, synchronous_commit } };
-    const save = (results: Results) => record({ ...results, ...where });
+    const save = (results: Results) => {
+      const runs = Object.fromEntries(Object.keys(results).map((name) => [name, where]));
+      return record({ ...results, runs });
+    };
     await save(await bench({ url: url.href, version: short, save }));
   } finally {
     await admin.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);

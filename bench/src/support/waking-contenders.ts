@@ -3,7 +3,7 @@ import type pg from "pg";
 import { PgBoss } from "pg-boss";
 import { Broker, type BrokerOptions } from "../../../dist/index.mjs";
 import { fromPg } from "../../../dist/pg.mjs";
-import { QUEUE, tables } from "./queue-tables.ts";
+import { type Form, QUEUE, tables } from "./queue-tables.ts";
 import type { ProducerTask } from "./steady-producer.ts";
 
 /** Somebody who waits for messages. */
@@ -17,19 +17,24 @@ export interface Waiter {
 
 const SLOTS = 4;
 
-export function brokerWaiter(name: string, pool: pg.Pool, options: BrokerOptions): Waiter {
+export function brokerWaiter(
+  name: string,
+  pool: pg.Pool,
+  form: Form,
+  options: BrokerOptions,
+): Waiter {
   return {
     name,
-    settings: { workers: SLOTS, ...options },
+    settings: { form, workers: SLOTS, ...options },
     insert: `INSERT INTO jobs (queue, payload) VALUES ('${QUEUE}', jsonb_build_object('n', $1::int))`,
     async start(started) {
       await pool.query("DROP TABLE IF EXISTS jobs");
       const listenNotify = options.listenNotify ?? false;
-      for (const statement of tables.lease.ddl("postgres", { listenNotify })) {
+      for (const statement of tables[form].ddl("postgres", { listenNotify })) {
         await pool.query(statement);
       }
       const broker = new Broker(fromPg(pool), { logger: console, ...options });
-      broker.subscribe(tables.lease.queue(QUEUE), { workers: SLOTS }, (message) =>
+      broker.subscribe(tables[form].queue(QUEUE), { workers: SLOTS }, (message) =>
         started(numberOf(message)),
       );
       await broker.start();
