@@ -20,12 +20,13 @@ export function subscribeSync(broker: Broker, crm: URL): void {
         body: JSON.stringify(change),
         signal,
       });
+      const answer = await response.text();
       if (response.ok) return;
       if (response.status === 429 || response.status >= 500) {
-        const seconds = Number(response.headers.get("retry-after") ?? 10);
+        const seconds = Number(response.headers.get("retry-after")) || 10;
         return retryAfter(seconds * 1000);
       }
-      return deadLetter(`the CRM answered ${response.status}: ${await response.text()}`);
+      return deadLetter(`the CRM answered ${response.status}: ${answer}`);
     },
   );
 }
