@@ -3,7 +3,7 @@ import type { FormName } from "../table/description.ts";
 import type { formWords, Joined } from "../table/option-words.ts";
 import type { Queue } from "../table/queue.ts";
 import type { Sentence } from "../table/sentences.ts";
-import type { TableFacts } from "../table/table-facts.ts";
+import type { EventDatabases, TableFacts } from "../table/table-facts.ts";
 
 /**
  * A queue whose table the broker's database can serve, and the rule's sentence in its place where it cannot.
@@ -16,6 +16,10 @@ export type FittingQueue<Of extends Queue | string, Database extends string> = O
   : Of;
 
 type Fault<Facts extends TableFacts, Database extends string> =
+  | FactsFault<Facts, Database>
+  | EventFault<Facts["custom"], Database>;
+
+type FactsFault<Facts extends TableFacts, Database extends string> =
   FactsOfDatabase<Database> extends infer Known extends DatabaseFacts
     ?
         | FormFault<Facts["form"], Known, Database>
@@ -59,6 +63,16 @@ type ModeFault<
   : string extends Mode
     ? never
     : Sentence<"noMode", { database: Database; mode: Mode; modes: Joined<Known["modes"]> }>;
+
+type EventFault<Written extends EventDatabases, Database extends string> = string extends Database
+  ? never
+  : Written extends EventDatabases
+    ? string extends Written["databases"]
+      ? never
+      : Database extends Written["databases"]
+        ? never
+        : Sentence<"customDatabase", { event: Written["event"]; database: Database }>
+    : never;
 
 /** The option `listenNotify`. */
 export type Listening<Database extends string> =

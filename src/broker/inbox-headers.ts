@@ -8,7 +8,7 @@ import type { IsolationLevel, TableDescription, TransactionMode } from "../table
 import type { MessageFacts, MessageTableOptions } from "../table/message-options.ts";
 import { plainData, type TableData } from "../table/plain-data.ts";
 import type { CheckedName } from "../table/refusals.ts";
-import type { FactsOf, TableFacts } from "../table/table-facts.ts";
+import type { FactsOf, TableFacts, Unwritten } from "../table/table-facts.ts";
 import type { TableOptions, Word } from "../table/table-options.ts";
 import { DescribedQueue, type EveryGroupMaker, type QueueMaker } from "./table-queue.ts";
 import { TableWriter, type WrittenTable } from "./written-table.ts";
@@ -57,10 +57,11 @@ export function inboxHeaders<
   const Isolation extends Word<IsolationLevel> = never,
   const Mode extends Word<TransactionMode> = never,
   Events extends string = never,
+  Custom = Unwritten,
 >(
   name: CheckedName<Name, "table">,
-  options: TableOptions<Name, C, Recased, Schema, Lock, Isolation, Mode, Events>,
-): InboxHeaders<FactsOf<C, Lock, Isolation, Mode>>;
+  options: TableOptions<Name, C, Recased, Schema, Lock, Isolation, Mode, Events, Custom>,
+): InboxHeaders<FactsOf<C, Lock, Isolation, Mode, Custom>>;
 export function inboxHeaders(name: unknown, options: unknown): DescribedHeaders {
   return new DescribedHeaders(describeTable(name, options));
 }
@@ -76,10 +77,15 @@ export function inboxMessage<
   C extends Columns,
   const Recased extends Word<Casing> = never,
   Events extends string = never,
+  Custom = Unwritten,
 >(
-  options: MessageTableOptions<Headers, C, Recased, Events>,
+  options: MessageTableOptions<Headers, C, Recased, Events, Custom>,
 ): InboxMessage<
-  MessageFacts<Headers extends { readonly $headers: infer F extends TableFacts } ? F : never, C>
+  MessageFacts<
+    Headers extends { readonly $headers: infer F extends TableFacts } ? F : never,
+    C,
+    Custom
+  >
 >;
 export function inboxMessage(options: unknown): DescribedMessage {
   const given = isObject(options) ? options : {};

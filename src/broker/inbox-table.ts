@@ -4,7 +4,7 @@ import { describeTable } from "../table/describe.ts";
 import { describeEveryGroup, describeQueue } from "../table/describe-queue.ts";
 import type { IsolationLevel, TransactionMode } from "../table/description.ts";
 import type { CheckedName } from "../table/refusals.ts";
-import type { FactsOf, TableFacts } from "../table/table-facts.ts";
+import type { FactsOf, TableFacts, Unwritten } from "../table/table-facts.ts";
 import type { TableOptions, Word } from "../table/table-options.ts";
 import { DescribedQueue, type EveryGroupMaker, type QueueMaker } from "./table-queue.ts";
 import { TableWriter, type WrittenTable } from "./written-table.ts";
@@ -51,10 +51,11 @@ export function inboxTable<
   const Isolation extends Word<IsolationLevel> = never,
   const Mode extends Word<TransactionMode> = never,
   Events extends string = never,
+  Custom = Unwritten,
 >(
   name: CheckedName<Name, "table">,
-  options: TableOptions<Name, C, Recased, Schema, Lock, Isolation, Mode, Events>,
-): InboxTable<FactsOf<C, Lock, Isolation, Mode>>;
+  options: TableOptions<Name, C, Recased, Schema, Lock, Isolation, Mode, Events, Custom>,
+): InboxTable<FactsOf<C, Lock, Isolation, Mode, Custom>>;
 export function inboxTable(name: unknown, options: unknown): DescribedTable {
   return new DescribedTable(describeTable(name, options));
 }

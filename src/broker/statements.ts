@@ -69,7 +69,7 @@ export function checkForm(dialect: Dialect, table: TableDescription): void {
   checkNames(table, dialect);
   for (const [event, own] of Object.entries(table.custom ?? {})) {
     if (typeof own === "function" || own?.[name] !== undefined) continue;
-    throw new TableError(`${label}: the custom event "${event}" has no function for ${name}`);
+    throw new TableError(`${label}: ${sentence("customDatabase", { event, database: name })}`);
   }
   const { isolation, mode } = table;
   if (isolation !== undefined && !features.isolations.includes(isolation)) {

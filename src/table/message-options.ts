@@ -4,7 +4,7 @@ import type { EventConnection, OneOrEach, RawRow } from "./custom-events.ts";
 import type { Listed } from "./option-words.ts";
 import type { ColumnFault } from "./refusals.ts";
 import type { Sentence } from "./sentences.ts";
-import type { Has, RowOf, TableFacts } from "./table-facts.ts";
+import type { Has, RowOf, TableFacts, WrittenFor } from "./table-facts.ts";
 import type { KnownCasing } from "./table-options.ts";
 
 /** The options of `inboxMessage`. */
@@ -13,6 +13,7 @@ export interface MessageTableOptions<
   C extends Columns,
   Recased extends string,
   Events extends string,
+  Custom,
 > {
   /** The queue table that the messages stand in, made by `inboxHeaders`. */
   readonly headers: Headers extends { readonly $headers: TableFacts }
@@ -25,7 +26,7 @@ export interface MessageTableOptions<
     ? Recased
     : Sentence<"casing", { casings: Listed<typeof casings> }>;
   /** A `fetch` of the service's own, that may join other tables. */
-  readonly custom?: CheckedMessageEvents<Events, Headers>;
+  readonly custom?: CheckedMessageEvents<Events, Headers> & Custom;
   readonly schema?: Sentence<"messageOption", { option: "schema" }>;
   readonly advisoryLock?: Sentence<"messageOption", { option: "advisoryLock" }>;
   readonly isolation?: Sentence<"messageOption", { option: "isolation" }>;
@@ -73,7 +74,8 @@ type IdOf<Headers> = Headers extends { readonly $headers: infer Facts extends Ta
   : unknown;
 
 /** What the types know of a message: the headers table's facts, and its own row. */
-export interface MessageFacts<Headers extends TableFacts, C extends Columns> extends TableFacts {
+export interface MessageFacts<Headers extends TableFacts, C extends Columns, Custom>
+  extends TableFacts {
   readonly form: Headers["form"];
   readonly row: RowOf<C>;
   /** Rows are written by the headers table. */
@@ -85,4 +87,5 @@ export interface MessageFacts<Headers extends TableFacts, C extends Columns> ext
   readonly fifo: Headers["fifo"];
   readonly isolation: Headers["isolation"];
   readonly mode: Headers["mode"];
+  readonly custom: Headers["custom"] | WrittenFor<Custom>;
 }

@@ -45,6 +45,7 @@ export const sentences = {
   noIsolation: "<database> opens no transaction at isolation <isolation>; it opens <levels>",
   noMode: "<database> opens no transaction in mode <mode>; it opens <modes>",
   noListening: "listenNotify takes a database with notifications; <database> has none",
+  customDatabase: "the custom event <event> has no function for <database>",
   messageEvent: "a message has one event of its own, fetch: <event> belongs to the headers table",
 } as const;
 

@@ -77,13 +77,32 @@ export interface TableFacts {
   /** The table's isolation level or mode; never where it has none. */
   readonly isolation: string;
   readonly mode: string;
+  /** Events that are written for some databases only; never where there are none. */
+  readonly custom: EventDatabases;
 }
+
+/** An event of the service's own, and the databases that it has a function for. */
+export interface EventDatabases {
+  readonly event: string;
+  readonly databases: string;
+}
+
+/** A table without events of the service's own. */
+export type Unwritten = Record<never, never>;
+
+/** Of the option `custom`: each event that is not one function for every database. */
+export type WrittenFor<Custom> = {
+  [Event in keyof Custom & string]: Custom[Event] extends (...given: never) => unknown
+    ? never
+    : { readonly event: Event; readonly databases: keyof Custom[Event] & string };
+}[keyof Custom & string];
 
 export interface FactsOf<
   C extends Columns,
   Lock extends string,
   Isolation extends string,
   Mode extends string,
+  Custom,
 > extends TableFacts {
   readonly form: FormOf<C, Lock>;
   readonly row: RowOf<C>;
@@ -99,6 +118,7 @@ export interface FactsOf<
       : true;
   readonly isolation: Isolation;
   readonly mode: Mode;
+  readonly custom: WrittenFor<Custom>;
 }
 
 /** Whether a column plays the role; `boolean` where the columns are known at run time alone. */

@@ -22,6 +22,7 @@ export interface TableOptions<
   Isolation extends string,
   Mode extends string,
   Events extends string,
+  Custom,
 > {
   /** The table's schema (MySQL: its database); left out: wherever the connection looks first. */
   readonly schema?: CheckedName<Schema, "schema">;
@@ -49,7 +50,7 @@ export interface TableOptions<
   /** Whose clock "now" is: the database's (the default), this host's, or a function's. */
   readonly clock?: TableClock;
   /** Events that the service writes itself: a function each, or one for each database by its name. */
-  readonly custom?: CheckedCustom<Events, C, Lock>;
+  readonly custom?: CheckedCustom<Events, C, Lock> & Custom;
 }
 
 export type KnownCasing<Recased extends string> = [Recased] extends [Casing]

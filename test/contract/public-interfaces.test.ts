@@ -141,7 +141,7 @@ describeOn("postgres", "80: a dialect of the service's own", () => {
       custom: { ack: { postgres: () => Promise.resolve() } },
     });
     expect(() => broker.subscribe(Custom.queue(), () => undefined)).toThrow(
-      'custom_jobs: the custom event "ack" has no function for frogdb',
+      "custom_jobs: the custom event ack has no function for frogdb",
     );
     expect(() =>
       testBroker(fromPg(new pg.Pool()), { dialect: frogDb, listenNotify: true }),

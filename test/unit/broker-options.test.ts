@@ -136,7 +136,7 @@ describe("66: events of the service's own, when it subscribes", () => {
   test("one that has no function for the broker's database is refused", () => {
     const wrong = subscribing(withEvents({ ack: { mysql: done } }), {});
     expect(wrong).toThrow(TableError);
-    expect(wrong).toThrow('own: the custom event "ack" has no function for postgres');
+    expect(wrong).toThrow("own: the custom event ack has no function for postgres");
     expect(subscribing(withEvents({ ack: { postgres: done } }), {})).not.toThrow();
   });
 });

@@ -25,6 +25,20 @@ broker.subscribe(To.queue("a"), { batch: 2 }, ([first]) => {
 });
 broker.route("strict", Strict.queue()).subscribe("strict", () => {});
 
+// An event of the service's own, for each database that the table is used on.
+const Own = inboxTable("own", {
+  columns,
+  custom: {
+    retry: async (_conn, id) => expectType<Equal<typeof id, bigint>>(true),
+    ack: {
+      postgres: async (_conn, id) => expectType<Equal<typeof id, bigint>>(true),
+      sqlite: async () => {},
+    },
+  },
+});
+broker.subscribe(Own.queue(), (row) => expectType<Equal<typeof row.total, number>>(true));
+new Broker(anywhere).subscribe(Own.queue(), () => {});
+
 // Where the source or a dialect of one's own leaves it open, the run time tells.
 expectType<Equal<Broker, Broker<string>>>(true);
 new Broker(anywhere).subscribe(Snapshot.queue(), () => {});
