@@ -8,6 +8,7 @@ export const logEvents = {
   commit_unknown: "a commit was not answered, and nobody can tell any more what became of it",
   dead: "a message failed and is dead",
   decode_failed: "a row could not be read into a message; the decode policy decided",
+  dropped: "a handler failed, and the failure policy lets the row go",
   expired_lease_claimed: "the worker that had this message died or stalled",
   few_connections: "the source has too few connections for maxConcurrency",
   handler: "a line of a handler's own",

@@ -210,9 +210,8 @@ export class SubscriptionReaction implements Reaction {
   #verdict(item: Item, outcome: Outcome, error: unknown): Verdict {
     switch (outcome.outcome) {
       case "ack":
-        return ACKED;
       case "drop":
-        return DROPPED;
+        return { kind: outcome.outcome, reason: error };
       case "deadLetter":
         return { kind: "deadLetter", reason: outcome.reason ?? error };
       case "retry":
@@ -290,8 +289,6 @@ interface Item {
 }
 
 const ACK: Outcome = { outcome: "ack" };
-const ACKED: Verdict = { kind: "ack" };
-const DROPPED: Verdict = { kind: "drop" };
 const RETRY: Verdict = { kind: "retry" };
 
 function attemptTo<T>(run: () => T, failed: (error: unknown) => void = () => {}): T | undefined {

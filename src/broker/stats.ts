@@ -52,7 +52,7 @@ export class StatsCounter implements FormObserver {
 
   settled(_row: ClaimedRow, verdict: Verdict): void {
     this.#settled[verdict.kind] += 1;
-    if ("reason" in verdict && verdict.reason !== undefined) this.failed(verdict.reason);
+    if (verdict.reason !== undefined) this.failed(verdict.reason);
   }
 
   returned(_row: ClaimedRow, why: ReturnedWhy, error?: unknown): void {

@@ -1,4 +1,4 @@
-import type { ClaimedRow, ClaimSettings, Dialect } from "../dialect/dialect.ts";
+import type { ClaimSettings, Dialect } from "../dialect/dialect.ts";
 import type { ConnectionSource } from "../driver/connection.ts";
 import { Engine } from "../engine/engine.ts";
 import type { Work } from "../engine/work.ts";
@@ -7,7 +7,7 @@ import type { ConnectionShare, ConnectionWish } from "../form/connection-plan.ts
 import { formOf } from "../form/form.ts";
 import type { FormSettings } from "../form/form-settings.ts";
 import { LAST_WAIT_MS } from "../form/handler-end.ts";
-import type { FormObserver, Verdict } from "../form/reaction.ts";
+import type { FormObserver } from "../form/reaction.ts";
 import type { TableDelivery } from "../form/table-delivery.ts";
 import type { Log } from "../log.ts";
 import { tableLabel } from "../table/description.ts";
@@ -20,6 +20,7 @@ import type { OnSettled } from "./on-settled.ts";
 import type { ResolvedBrokerOptions, ResolvedSubscription } from "./options.ts";
 import { type AnyHandler, SubscriptionReaction } from "./reaction.ts";
 import { RowReader } from "./row-reader.ts";
+import { sayVerdict } from "./say-verdict.ts";
 import { checkStart, type StartSettings } from "./start-checks.ts";
 import { formStatements } from "./statements.ts";
 import { type AgedStats, StatsCounter, type SubscriptionStats } from "./stats.ts";
@@ -90,8 +91,13 @@ export class QueueSubscription implements Subscription {
 
   /** What it would have of the source's connections. */
   get wish(): ConnectionWish {
-    const { transactional, workers } = this.#options;
-    return { handlers: workers, holds: this.queue.table.form !== "lease" || transactional };
+    const { reply, transactional, workers } = this.#options;
+    const repliesBeside = reply !== undefined && !transactional;
+    return {
+      handlers: workers,
+      holds: this.queue.table.form !== "lease" || transactional,
+      alsoTakes: repliesBeside ? `reply of ${this.name}` : undefined,
+    };
   }
 
   pause(): void {
@@ -269,30 +275,18 @@ export class QueueSubscription implements Subscription {
         stats.settled(row, verdict);
         if (verdict.kind !== "retry") failing.forget(row.id);
         reaction.settled(row, verdict);
-        this.#say(row, verdict);
+        const attempt = this.#reader.attempt(row);
+        sayVerdict(this.#broker.log, verdict, { ...this.#fields, id: row.id, attempt });
         this.#broker.onSettled?.({
           queue: this.queue.name,
           id: row.id,
-          attempt: this.#reader.attempt(row),
+          attempt,
           outcome: verdict.kind,
-          ...("reason" in verdict && { reason: verdict.reason }),
+          reason: verdict.reason,
         });
       },
       returned: (row, why, error) => stats.returned(row, why, error),
     };
-  }
-
-  /** What failed is said once the database has said what becomes of it. */
-  #say(row: ClaimedRow, verdict: Verdict): void {
-    const { log } = this.#broker;
-    const reason = "reason" in verdict ? verdict.reason : undefined;
-    const line = { ...this.#fields, id: row.id, attempt: this.#reader.attempt(row), error: reason };
-    if (verdict.kind === "deadLetter") {
-      log.error("the message is given up and goes to the dead letter", { event: "dead", ...line });
-    } else if (reason !== undefined) {
-      const delayMs = verdict.kind === "retryAfter" ? verdict.delayMs : undefined;
-      log.warn("the message failed and comes again", { event: "retried", ...line, delayMs });
-    }
   }
 
   #hold(): void {

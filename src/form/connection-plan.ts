@@ -7,6 +7,8 @@ export interface ConnectionWish {
   readonly handlers: number;
   /** Each running handler holds a connection. */
   readonly holds: boolean;
+  /** What a running handler asks for a second connection for, in words: `reply of emails`. */
+  readonly alsoTakes?: string | undefined;
 }
 
 /** What it gets. */
@@ -36,6 +38,12 @@ export function shareConnections(
   if (available < 1) {
     throw new RangeError(
       `listenNotify holds one connection, and connections.max is ${max}: it takes at least ${listeners + 1}, better ${held + listeners + 1}`,
+    );
+  }
+  const second = wishes.find(({ alsoTakes, holds }) => holds && alsoTakes !== undefined)?.alsoTakes;
+  if (available === 1 && second !== undefined) {
+    throw new RangeError(
+      `${second} takes a connection while its handler holds one, and connections.max is ${max}: it takes at least ${max + 1}, or transactional: true`,
     );
   }
   const canRenew = available > 1;

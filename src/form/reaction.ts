@@ -31,9 +31,9 @@ export interface Reacted {
   readonly threw: boolean;
 }
 
-/** What is to become of a row. */
+/** What is to become of a row; `reason` is what failed, where a policy decided. */
 export type Verdict =
-  | { readonly kind: "ack" | "drop" }
+  | { readonly kind: "ack" | "drop"; readonly reason?: unknown }
   | { readonly kind: "retry"; readonly reason?: unknown }
   | { readonly kind: "retryAfter"; readonly delayMs: number; readonly reason?: unknown }
   | { readonly kind: "deadLetter"; readonly reason?: unknown };

@@ -150,7 +150,5 @@ function delayOf(verdict: Verdict): number {
 }
 
 function reasonOf(verdict: Verdict, choice: 0 | 1 | 2): string | null {
-  const reason = "reason" in verdict ? verdict.reason : undefined;
-  if (reason === undefined) return null;
-  return storableTexts(reason)[choice];
+  return verdict.reason === undefined ? null : storableTexts(verdict.reason)[choice];
 }
