@@ -8,7 +8,7 @@ import type { AdvisoryDelivery } from "./advisory-delivery.ts";
 import type { AdvisorySettlement } from "./advisory-settlement.ts";
 import { didCommit } from "./commit-truth.ts";
 import { HandlerTransaction } from "./handler-transaction.ts";
-import type { Reacted } from "./reaction.ts";
+import { keepsWrites, type Reacted } from "./reaction.ts";
 import { whatRefused } from "./refusal.ts";
 import { settlementsOf } from "./table-events.ts";
 import { runInTransaction } from "./transactional-handling.ts";
@@ -53,10 +53,13 @@ export class AdvisoryTransactions {
     if (ended.ended === "left behind") {
       return this.#settlement.leaveBehind(delivery, ended.reason);
     }
-    if (ended.ended === "returned" && keepsWrites(ended.answer)) {
+    const isKept = ended.ended === "returned" && keepsWrites(ended.answer);
+    const { unseenFailure } = transaction;
+    if (isKept && unseenFailure === undefined) {
       return await this.#commit(delivery, transaction, ended.answer);
     }
     if (transaction.isOpen) await delivery.rollBack(settings);
+    if (isKept) return await this.#settlement.fail(delivery, unseenFailure);
     switch (ended.ended) {
       case "returned":
         return await this.#settlement.settle(delivery, ended.answer.verdicts);
@@ -117,9 +120,4 @@ export class AdvisoryTransactions {
       return "unavailable";
     }
   }
-}
-
-/** In a batch any acknowledged row is enough: one transaction stands for all of them. */
-function keepsWrites({ threw, verdicts }: Reacted): boolean {
-  return !threw && verdicts.some(({ kind }) => kind === "ack");
 }

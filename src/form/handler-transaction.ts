@@ -36,6 +36,7 @@ export class HandlerTransaction {
   #cut: Error | undefined;
   #last: Promise<unknown> = Promise.resolve();
   #firstFailure: unknown;
+  #unseenFailure: unknown;
   #guarded: GuardedClient | undefined;
 
   constructor(connection: Connection, settings: HandlerTransactionSettings) {
@@ -79,6 +80,14 @@ export class HandlerTransaction {
   /** The first query that failed: where the database aborts transactions, the cause of what follows. */
   get firstFailure(): unknown {
     return this.#firstFailure;
+  }
+
+  /**
+   * A query that failed when the handler was over: nobody has seen it, and where the database does not abort
+   * the transaction, what is left of it would commit.
+   */
+  get unseenFailure(): unknown {
+    return this.#unseenFailure;
   }
 
   /** Opens the transaction before the handler starts, with statements that come first in it. */
@@ -169,6 +178,7 @@ export class HandlerTransaction {
     const result = this.#last.then(run);
     this.#last = result.catch((error: unknown) => {
       this.#firstFailure ??= error;
+      if (this.#isOver) this.#unseenFailure ??= error;
     });
     return result;
   }

@@ -31,6 +31,11 @@ export interface Reacted {
   readonly threw: boolean;
 }
 
+/** In a batch any acknowledged row is enough: one transaction stands for all of them. */
+export function keepsWrites({ threw, verdicts }: Reacted): boolean {
+  return !threw && verdicts.some(({ kind }) => kind === "ack");
+}
+
 /** What is to become of a row; `reason` is what failed, where a policy decided. */
 export type Verdict =
   | { readonly kind: "ack" | "drop"; readonly reason?: unknown }

@@ -9,7 +9,7 @@ import { FormReport } from "./form-report.ts";
 import type { FormSettings } from "./form-settings.ts";
 import { type Ended, lastWait, untilEnded } from "./handler-end.ts";
 import { HandlerTransaction } from "./handler-transaction.ts";
-import type { Reacted } from "./reaction.ts";
+import { keepsWrites, type Reacted } from "./reaction.ts";
 import { RowLockDelivery } from "./row-lock-delivery.ts";
 import { RowLockSettlement } from "./row-lock-settlement.ts";
 import { claimOnSession } from "./session-delivery.ts";
@@ -131,8 +131,14 @@ export class RowLockForm implements Work<RowLockDelivery> {
       ended = await untilEnded(reacting, delivery.signal, patience);
     }
     switch (ended.ended) {
-      case "returned":
-        return await this.#settlement.settle(delivery, ended.answer, transaction?.firstFailure);
+      case "returned": {
+        const unseen = keepsWrites(ended.answer) ? transaction?.unseenFailure : undefined;
+        if (unseen === undefined) {
+          return await this.#settlement.settle(delivery, ended.answer, transaction?.firstFailure);
+        }
+        const verdicts = await reaction.failed(rows, unseen);
+        return await this.#settlement.settle(delivery, { verdicts, threw: true }, undefined);
+      }
       case "threw": {
         const verdicts = await reaction.failed(rows, ended.error);
         return await this.#settlement.settle(delivery, { verdicts, threw: true }, undefined);

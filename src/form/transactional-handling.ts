@@ -189,6 +189,10 @@ class TransactionAttempt<T> {
       return await this.#rolledBack({ result: "failed", error });
     }
     if (actions === undefined) return await this.#rolledBack({ result: "declined", answer });
+    const { unseenFailure } = this.#transaction;
+    if (unseenFailure !== undefined) {
+      return await this.#rolledBack({ result: "failed", error: unseenFailure });
+    }
     const opening = this.#transaction.openingSteps();
     const all: Action[] = [...opening, ...actions, { kind: "commit" }];
     try {
