@@ -57,7 +57,7 @@ export async function insertRows(
     .map((row) => decodeColumn(dialect, id, row.id));
 }
 
-/** Parameters are counted in 16 bits on the wire, and postgres.js takes two fewer. */
+/** Parameters are counted in 16 bits on most wires, and postgres.js takes two fewer. */
 const MOST_PARAMETERS = 65_533;
 
 /**
@@ -77,7 +77,8 @@ function insertSteps(
   };
   const due = dueInMs === undefined ? undefined : table.roles.retryAfter;
   for (const run of runsOf(table, rows, due)) {
-    const size = Math.max(1, Math.floor(MOST_PARAMETERS / Math.max(1, run.columns.length)));
+    const most = dialect.features.mostParameters ?? MOST_PARAMETERS;
+    const size = Math.max(1, Math.floor(most / Math.max(1, run.columns.length)));
     for (let from = 0; from < run.rows.length; from += size) {
       const part = run.rows.slice(from, from + size);
       const statement = dialect.insert(table, run.columns, part.length, {

@@ -47,7 +47,11 @@ function storedFormat(dialect: Dialect, column: ColumnDescription): StoredFormat
   // JSON text goes in as it stands: to encode it again would make a JSON string of it.
   return {
     kind: "text",
-    read: (raw) => (typeof raw === "string" ? raw : JSON.stringify(raw)),
+    read(raw) {
+      // A text that holds a NUL may have come as bytes.
+      if (raw instanceof Uint8Array) return utf8(raw);
+      return typeof raw === "string" ? raw : JSON.stringify(raw);
+    },
     write: (value) => (typeof value === "string" ? value : utf8(value)),
   };
 }

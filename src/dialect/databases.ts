@@ -16,6 +16,12 @@ export interface Databases {
     readonly modes: readonly [];
     readonly listenNotify: true;
   };
+  readonly sqlite: {
+    readonly forms: readonly ["lease"];
+    readonly isolations: readonly [];
+    readonly modes: readonly ["deferred", "immediate", "exclusive"];
+    readonly listenNotify: false;
+  };
 }
 
 /** The facts of a database, where the types know which it is and know it. */

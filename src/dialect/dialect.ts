@@ -98,6 +98,8 @@ export interface DialectFeatures {
   readonly conflictingIsolations?: readonly IsolationLevel[];
   /** An SQL error aborts the transaction it happens in. */
   readonly errorsAbortTransactions: boolean;
+  /** The most parameters of one statement. Default 65,533: they are counted in 16 bits on most wires. */
+  readonly mostParameters?: number;
   /** Longest name, and what its length counts. */
   readonly longestName: { readonly length: number; readonly unit: "bytes" | "characters" };
 }

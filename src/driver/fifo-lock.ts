@@ -1,7 +1,11 @@
-/** Lets one holder in at a time, in the order they came. */
+/** Lets one holder in at a time, or as many as there are places, in the order they came. */
 export class FifoLock {
-  #isHeld = false;
+  #free: number;
   readonly #waiting = new Set<() => void>();
+
+  constructor(places = 1) {
+    this.#free = places;
+  }
 
   /**
    * Waits for its turn and answers the function that ends it; calling that again does nothing.
@@ -27,11 +31,11 @@ export class FifoLock {
         this.#waiting.delete(enter);
         reject(signal?.reason);
       };
-      if (this.#isHeld) {
+      if (this.#free === 0) {
         this.#waiting.add(enter);
         signal?.addEventListener("abort", giveUp, { once: true });
       } else {
-        this.#isHeld = true;
+        this.#free -= 1;
         enter();
       }
     });
@@ -43,6 +47,6 @@ export class FifoLock {
       enter();
       return;
     }
-    this.#isHeld = false;
+    this.#free += 1;
   }
 }

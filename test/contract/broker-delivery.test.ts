@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { deadLetter, drop, retry, retryAfter } from "../../src/outcome.ts";
-import { FORMS, openTables, testBroker } from "../support/broker-table.ts";
-import { forEachSource } from "../support/sources.ts";
+import { formsOf, openTables, testBroker } from "../support/broker-table.ts";
+import { forEachTarget } from "../support/sources.ts";
 import { until } from "../support/until.ts";
 
 describe("50: a subscription", () => {
-  forEachSource({ connections: "one" }, (_name, open) => {
-    for (const { form, Jobs } of FORMS) {
+  forEachTarget({ connections: "one" }, (target, open) => {
+    for (const { form, Jobs } of formsOf(target)) {
       test(`${form}: a handler that returns nothing acknowledges, and gets its context`, async () => {
         const db = await openTables(open, [Jobs]);
         const mails = Jobs.queue("mails");

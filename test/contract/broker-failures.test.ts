@@ -3,8 +3,8 @@ import { inboxTable } from "../../src/broker/inbox-table.ts";
 import { type DecodeError, SchemaError } from "../../src/errors.ts";
 import { deadLetter, drop, retry, retryAfter } from "../../src/outcome.ts";
 import { c } from "../../src/table/columns.ts";
-import { FORMS, LeaseJobs, openTables, testBroker } from "../support/broker-table.ts";
-import { forEachSource } from "../support/sources.ts";
+import { formsOf, LeaseJobs, openTables, testBroker } from "../support/broker-table.ts";
+import { forEachTarget } from "../support/sources.ts";
 import { until } from "../support/until.ts";
 
 /** Bytes, since JSON columns take nothing that does not decode; no due time, no attempt. */
@@ -17,8 +17,8 @@ const BareJobs = inboxTable("bare_jobs", {
 });
 
 describe("rows that fail", () => {
-  forEachSource({ connections: "one" }, (_name, open) => {
-    for (const { form, Jobs } of FORMS) {
+  forEachTarget({ connections: "one" }, (target, open) => {
+    for (const { form, Jobs } of formsOf(target)) {
       test(`51, ${form}: a throw is retried after an exponential delay, its attempt counted`, async () => {
         const db = await openTables(open, [Jobs]);
         const queue = Jobs.queue("a");
@@ -145,6 +145,7 @@ describe("rows that fail", () => {
 
     test("55: a row that does not decode is dropped with an error, alone", async () => {
       const db = await openTables(open, [BareJobs]);
+      const insert = `INSERT INTO bare_jobs (payload) VALUES (${target.dialect.placeholder(1)})`;
       const queue = BareJobs.queue();
       const { broker, logger } = testBroker(db.source);
       const seen: unknown[] = [];
@@ -152,9 +153,9 @@ describe("rows that fail", () => {
         seen.push(...messages);
       });
       for (const text of ['{"a":1}', "{", '"b"']) {
-        await db.query("INSERT INTO bare_jobs (payload) VALUES ($1)", [Buffer.from(text)]);
+        await db.query(insert, [Buffer.from(text)]);
       }
-      await db.query("INSERT INTO bare_jobs (payload) VALUES ($1)", [Buffer.from([0xff, 0x00])]);
+      await db.query(insert, [Buffer.from([0xff, 0x00])]);
       await broker.start();
       await until(async () => (await db.query("SELECT 1 FROM bare_jobs")).rows.length === 0);
       await broker.stop();
@@ -326,15 +327,18 @@ describe("rows that fail", () => {
     });
   });
 
-  forEachSource({ connections: "one" }, (_name, open) => {
+  forEachTarget({ connections: "one" }, (_target, open) => {
     test("22: a missing table, and a missing column, stop the start with their names", async () => {
       const db = await openTables(open, []);
       const { broker } = testBroker(db.source);
       broker.subscribe(LeaseJobs.queue("a"), () => undefined);
       await expect(broker.start()).rejects.toThrow(SchemaError);
       await expect(broker.start()).rejects.toThrow("the database has no table lease_jobs");
-      for (const statement of LeaseJobs.ddl("postgres")) await db.query(statement);
-      await db.query("ALTER TABLE lease_jobs DROP COLUMN note, DROP COLUMN lane CASCADE");
+      await db.create(LeaseJobs);
+      await db.query("DROP INDEX IF EXISTS lease_jobs_claim_idx");
+      for (const column of ["note", "lane"]) {
+        await db.query(`ALTER TABLE lease_jobs DROP COLUMN ${column}`);
+      }
       await expect(broker.run()).rejects.toThrow("the table lease_jobs has no columns lane, note");
     });
   });

@@ -4,20 +4,22 @@ import { AlreadyRunningError, ShutdownError, TableError } from "../../src/errors
 import {
   EFFECT,
   FORMS,
+  formsOf,
   LeaseJobs,
   LockJobs,
   openTables,
   rejection,
   testBroker,
+  transactionalTables,
 } from "../support/broker-table.ts";
 import { Gate } from "../support/gate.ts";
-import { forEachSource } from "../support/sources.ts";
+import { forEachSource, forEachTarget } from "../support/sources.ts";
 import { until } from "../support/until.ts";
 import { WatchedSource } from "../support/work-inbox.ts";
 
 describe("brokers at work", () => {
-  forEachSource({ connections: "many" }, (_name, open) => {
-    for (const { form, Jobs } of FORMS) {
+  forEachTarget({ connections: "one writer" }, (target, open) => {
+    for (const { form, Jobs } of formsOf(target)) {
       test(`18, ${form}: two brokers deliver each of 200 rows exactly once`, async () => {
         const db = await openTables(open, [Jobs]);
         const queue = Jobs.queue("a");
@@ -25,7 +27,7 @@ describe("brokers at work", () => {
         await queue.insert(db.source, all);
         const seen: number[] = [];
         const brokers = [db.source, db.another({ max: 5 })].map((source) => {
-          if (source.database === undefined) Object.assign(source, { database: "postgres" });
+          if (source.database === undefined) Object.assign(source, { database: db.dialect });
           const { broker } = testBroker(source);
           broker.subscribe(queue, { workers: 3 }, (n) => void seen.push(Number(n)));
           return broker;
@@ -41,7 +43,7 @@ describe("brokers at work", () => {
         const db = await openTables(open, [Jobs]);
         const queue = Jobs.queue("a");
         const source = new WatchedSource(db.source);
-        Object.assign(source, { database: "postgres" });
+        Object.assign(source, { database: db.dialect });
         const { broker } = testBroker(source);
         const gate = new Gate();
         let ended = 0;
@@ -69,7 +71,7 @@ describe("brokers at work", () => {
       test(`74, ${form}: a stop waits for the connection that a claim has asked for`, async () => {
         const db = await openTables(open, [Jobs]);
         const source = new WatchedSource(db.source);
-        Object.assign(source, { database: "postgres" });
+        Object.assign(source, { database: db.dialect });
         const { broker } = testBroker(source, { pollIntervalMs: 5 });
         broker.subscribe(Jobs.queue("a"), () => {});
         await broker.start();
@@ -110,7 +112,7 @@ describe("brokers at work", () => {
     }
   });
 
-  forEachSource({ connections: "one" }, (_name, open) => {
+  forEachTarget({ connections: "one" }, (target, open) => {
     test("77: pause keeps the subscription from claiming, resume lets it", async () => {
       const db = await openTables(open, [LeaseJobs]);
       const queue = LeaseJobs.queue("a");
@@ -144,7 +146,7 @@ describe("brokers at work", () => {
       await broker.stop();
       await expect(broker.start()).rejects.toThrow("has no table lease_jobs");
       expect(broker.health()).toMatchObject({ ok: false, state: "idle" });
-      for (const statement of LeaseJobs.ddl("postgres")) await db.query(statement);
+      await db.create(LeaseJobs);
       const early = broker.start();
       await Promise.all([broker.stop(), broker.stop()]);
       expect(await rejection(early)).toBeInstanceOf(ShutdownError);
@@ -210,8 +212,8 @@ describe("brokers at work", () => {
     });
 
     test("60: a transactional handler's writes commit with the acknowledgement, and with nothing else", async () => {
-      const db = await openTables(open, [LeaseJobs, LockJobs]);
-      for (const Jobs of [LeaseJobs, LockJobs]) {
+      const db = await openTables(open, transactionalTables(target));
+      for (const Jobs of transactionalTables(target)) {
         const queue = Jobs.queue("a");
         const out = Jobs.queue("out");
         const { broker } = testBroker(db.source);
@@ -221,7 +223,7 @@ describe("brokers at work", () => {
           { transactional: true, retry: { baseDelayMs: 0 }, reply: out },
           async (message, { tx, reply }) => {
             calls += 1;
-            await tx.query(EFFECT, [`${message} ${calls}`]);
+            await tx.query(db.effect, [`${message} ${calls}`]);
             await reply(`reply ${calls}`);
             if (calls === 1) throw new Error("no stock");
           },
@@ -232,12 +234,14 @@ describe("brokers at work", () => {
         await broker.stop();
         expect(await db.rows(Jobs)).toMatchObject([{ grp: "out", payload: '"reply 2"' }]);
       }
-      expect(await db.effects()).toEqual(["lease_jobs 2", "lock_jobs 2"]);
+      expect(await db.effects()).toEqual(
+        transactionalTables(target).map(({ description }) => `${description.name} 2`),
+      );
     });
 
     test("56, 57: a batch is one call with a list, one transaction, and one outcome a row", async () => {
-      const db = await openTables(open, [LeaseJobs, LockJobs]);
-      for (const Jobs of [LeaseJobs, LockJobs]) {
+      const db = await openTables(open, transactionalTables(target));
+      for (const Jobs of transactionalTables(target)) {
         const queue = Jobs.queue("a");
         const { broker } = testBroker(db.source);
         const sizes: number[] = [];
@@ -247,7 +251,7 @@ describe("brokers at work", () => {
           async (messages, { deliveries, tx }) => {
             sizes.push(messages.length);
             expect(deliveries.map(({ attempt }) => attempt)).toEqual(messages.map(() => 1));
-            await tx.query(EFFECT, [messages.join()]);
+            await tx.query(db.effect, [messages.join()]);
           },
         );
         await queue.insert(db.source, [1, 2, 3, 4]);
@@ -256,7 +260,7 @@ describe("brokers at work", () => {
         await broker.stop();
         expect(sizes).toEqual([3, 1]);
       }
-      expect(await db.effects()).toEqual(["1,2,3", "4", "1,2,3", "4"]);
+      expect(await db.effects()).toEqual(transactionalTables(target).flatMap(() => ["1,2,3", "4"]));
     });
   });
 

@@ -1,12 +1,16 @@
 import { describe, expect, test } from "vitest";
 import { inboxTable } from "../../src/broker/inbox-table.ts";
 import { c } from "../../src/table/columns.ts";
-import { FORMS, openTables, testBroker } from "../support/broker-table.ts";
-import { forEachSource } from "../support/sources.ts";
+import { formsOf, openTables, testBroker } from "../support/broker-table.ts";
+import { forEachTarget } from "../support/sources.ts";
 import { until } from "../support/until.ts";
 
 const Undue = inboxTable("undue_jobs", {
-  columns: { id: c.bigint().id().generated(), payload: c.json().payload() },
+  columns: {
+    id: c.bigint().id().generated(),
+    lease: c.timestamp().lockedUntil().nullable(),
+    payload: c.json().payload(),
+  },
 });
 const Ordered = inboxTable("ordered_jobs", {
   columns: {
@@ -20,8 +24,8 @@ const Ordered = inboxTable("ordered_jobs", {
 const ago = (minutes: number) => new Date(Date.now() - minutes * 60_000);
 
 describe("77: the age of the oldest row that is due", () => {
-  forEachSource({ connections: "one" }, (_name, open) => {
-    for (const { form, Jobs } of FORMS) {
+  forEachTarget({ connections: "one" }, (target, open) => {
+    for (const { form, Jobs } of formsOf(target)) {
       test(`${form}: on request, of each subscription`, async () => {
         const db = await openTables(open, [Jobs, Undue]);
         const { broker } = testBroker(db.source);

@@ -2,9 +2,9 @@ import { describe, expect, test } from "vitest";
 import { inboxTable } from "../../src/broker/inbox-table.ts";
 import { retry, retryAfter } from "../../src/outcome.ts";
 import { c } from "../../src/table/columns.ts";
-import { openTables, testBroker } from "../support/broker-table.ts";
+import { fitting, openTables, testBroker } from "../support/broker-table.ts";
 import { Gate } from "../support/gate.ts";
-import { forEachSource } from "../support/sources.ts";
+import { forEachTarget } from "../support/sources.ts";
 import { until } from "../support/until.ts";
 
 const common = {
@@ -28,8 +28,8 @@ const STRICT = [
 ] as const;
 
 describe("fifo groups of a broker", () => {
-  forEachSource({ connections: "one" }, (_name, open) => {
-    for (const { form, Jobs } of FIFO) {
+  forEachTarget({ connections: "one" }, (target, open) => {
+    for (const { form, Jobs } of fitting(target, FIFO)) {
       test(`45, ${form}: retry keeps the head, retry after moves it behind rows due earlier`, async () => {
         const db = await openTables(open, [Jobs]);
         const queue = Jobs.queue("a");
@@ -67,7 +67,7 @@ describe("fifo groups of a broker", () => {
       });
     }
 
-    for (const { form, Jobs } of STRICT) {
+    for (const { form, Jobs } of fitting(target, STRICT)) {
       test(`46, ${form}: a head that is due later holds all behind it, whatever asked for it`, async () => {
         const db = await openTables(open, [Jobs]);
         const queue = Jobs.queue("a");
@@ -92,8 +92,8 @@ describe("fifo groups of a broker", () => {
     }
   });
 
-  forEachSource({ connections: "many" }, (_name, open) => {
-    for (const { form, Jobs } of FIFO) {
+  forEachTarget({ connections: "one writer" }, (target, open) => {
+    for (const { form, Jobs } of fitting(target, FIFO)) {
       test(`47, 45, ${form}: two brokers on every group: as many side by side as there are slots, each in order`, async () => {
         const db = await openTables(open, [Jobs], { max: 5 });
         const groups = ["a", "b", "c", "d"];
@@ -101,13 +101,13 @@ describe("fifo groups of a broker", () => {
           groups.map((grp) => ({ grp, payload: n })),
         ).flat();
         // One after the other, so that ids follow the order.
-        await Jobs.insert(db.source, rows, { database: "postgres" });
+        await Jobs.insert(db.source, rows, { database: db.dialect });
         const seen = new Map<string, number[]>();
         const busy = new Set<string>();
         const overlaps: string[] = [];
         const gate = new Gate();
         const brokers = [db.source, db.another({ max: 5 })].map((source) => {
-          if (source.database === undefined) Object.assign(source, { database: "postgres" });
+          if (source.database === undefined) Object.assign(source, { database: db.dialect });
           const { broker } = testBroker(source);
           broker.subscribe(
             Jobs.everyGroup(),

@@ -6,7 +6,7 @@ import type { ConnectionSource } from "../../src/driver/connection.ts";
 import { c } from "../../src/table/columns.ts";
 import type { TableDescription } from "../../src/table/description.ts";
 import { LineLogger } from "./inbox.ts";
-import type { Open, OpenedSource, OpenOptions } from "./sources.ts";
+import type { Open, OpenedSource, OpenOptions, Target } from "./sources.ts";
 import { TestClock } from "./test-clock.ts";
 import { until } from "./until.ts";
 
@@ -42,6 +42,57 @@ export const FORMS = [
   { form: "advisory lock", Jobs: AdvisoryJobs },
 ] as const;
 
+/** Those that the target's database holds rows by. */
+export function formsOf(target: Target): readonly (typeof FORMS)[number][] {
+  return fitting(target, FORMS);
+}
+
+/** The same of a test's own tables. */
+export function fitting<Of extends { readonly Jobs: { readonly description: TableDescription } }>(
+  { dialect }: Target,
+  tables: readonly Of[],
+): readonly Of[] {
+  return tables.filter(({ Jobs }) => dialect.features.forms.includes(Jobs.description.form));
+}
+
+/** Their tables, of which handlers have a transaction and the session keeps nothing. */
+export function transactionalTables(
+  target: Target,
+): readonly (typeof LeaseJobs | typeof LockJobs)[] {
+  const isLock = target.dialect.features.forms.includes("rowLock");
+  return isLock ? [LeaseJobs, LockJobs] : [LeaseJobs];
+}
+
+/** What tests say in the words of each database. */
+interface Words {
+  readonly effects: string;
+  readonly effect: string;
+  /** Of {@link StoredRow}, but for what all databases say alike. */
+  readonly later: string;
+  readonly text: (column: string) => string;
+}
+
+const WORDS: Readonly<Record<string, Words>> = {
+  postgres: {
+    effects: "CREATE TABLE effects (n bigint GENERATED ALWAYS AS IDENTITY, what text NOT NULL)",
+    effect: "INSERT INTO effects (what) VALUES ($1)",
+    later: "due > clock_timestamp()",
+    text: (column) => `${column}::text`,
+  },
+  sqlite: {
+    effects: "CREATE TABLE effects (n INTEGER PRIMARY KEY, what TEXT NOT NULL)",
+    effect: "INSERT INTO effects (what) VALUES (?)",
+    later: "due > strftime('%Y-%m-%dT%H:%M:%fZ', 'now')",
+    text: (column) => `CAST(${column} AS TEXT)`,
+  },
+};
+
+function wordsOf(dialect: string): Words {
+  const words = WORDS[dialect];
+  if (words === undefined) throw new Error(`the tests have no words for ${dialect} yet`);
+  return words;
+}
+
 /** Creates the tables, and `effects`, which handlers write to. */
 export async function openTables(
   open: Open,
@@ -49,31 +100,42 @@ export async function openTables(
   options?: OpenOptions,
 ): Promise<OpenedTables> {
   const opened = await open(options);
+  const { dialect } = opened;
+  const words = wordsOf(dialect);
   // What a source made by hand would say of itself.
-  if (opened.source.database === undefined) Object.assign(opened.source, { database: "postgres" });
-  for (const table of tables) {
-    for (const statement of table.ddl("postgres")) await opened.query(statement);
-  }
-  await opened.query(
-    "CREATE TABLE effects (n bigint GENERATED ALWAYS AS IDENTITY, what text NOT NULL)",
-  );
+  if (opened.source.database === undefined) Object.assign(opened.source, { database: dialect });
+  const create = async (table: { ddl(database: string): readonly string[] }) => {
+    for (const statement of table.ddl(dialect)) await opened.query(statement);
+  };
+  for (const table of tables) await create(table);
+  await opened.query(words.effects);
   return {
     ...opened,
+    create,
+    effect: words.effect,
+    later: words.later,
     async effects() {
       const found = await opened.query<{ what: string }>("SELECT what FROM effects ORDER BY n");
       return found.rows.map(({ what }) => what);
     },
     async rows({ description }) {
       const found = await opened.query<StoredRow>(
-        `SELECT id::text AS id, grp, attempt, due > clock_timestamp() AS later, reason,
-          payload::text AS payload FROM ${description.name} ORDER BY id`,
+        `SELECT ${words.text("id")} AS id, grp, attempt, ${words.later} AS later, reason,
+          ${words.text("payload")} AS payload FROM ${description.name} ORDER BY id`,
       );
-      return found.rows;
+      // Truth is a number where there is no type for it.
+      return found.rows.map((row) => ({ ...row, later: row.later === null ? null : !!row.later }));
     },
   };
 }
 
 export interface OpenedTables extends OpenedSource {
+  /** A table that was not created at first. */
+  create(table: { ddl(database: string): readonly string[] }): Promise<void>;
+  /** A handler's write, of one text. */
+  readonly effect: string;
+  /** Whether the column `due` is later than now. */
+  readonly later: string;
   effects(): Promise<string[]>;
   rows(table: { readonly description: TableDescription }): Promise<StoredRow[]>;
 }
@@ -88,7 +150,7 @@ export interface StoredRow {
   readonly payload: string;
 }
 
-/** A handler's write. */
+/** A handler's write on PostgreSQL. */
 export const EFFECT = "INSERT INTO effects (what) VALUES ($1)";
 
 /** A broker that polls every 20 ms, and is stopped when its test ends. */

@@ -45,7 +45,11 @@ function begin(): Shared {
 async function startAll(run: string) {
   const required = requiredDatabases(process.env["INTRAY_REQUIRE"]);
   const postgres = await findPostgres(run);
-  const servers = { postgres: postgres.server, pglite: await findPglite() };
+  const servers = {
+    postgres: postgres.server,
+    pglite: await findPglite(),
+    sqlite: await findSqlite(),
+  };
   for (const name of DATABASES) {
     const server = servers[name];
     if (!("missing" in server)) continue;
@@ -62,6 +66,16 @@ async function startAll(run: string) {
 function findPostgres(run: string): Promise<StartedServer> {
   const url = process.env["DATABASE_URL"];
   return url === undefined || url === "" ? startPostgres() : borrowPostgres(url, run);
+}
+
+/** libsql comes with SQLite itself, built for most platforms. */
+async function findSqlite(): Promise<Server> {
+  try {
+    await import("libsql");
+    return { url: ":memory:" };
+  } catch (error) {
+    return { missing: String(error) };
+  }
 }
 
 async function findPglite(): Promise<Server> {

@@ -1,6 +1,8 @@
 import pg from "pg";
 import postgres from "postgres";
 import { afterAll, describe, onTestFinished } from "vitest";
+import type { Dialect } from "../../src/dialect/dialect.ts";
+import { dialectNamed } from "../../src/dialect/dialects.ts";
 import type { ConnectionSource, QueryResult } from "../../src/driver/connection.ts";
 import { fromPg } from "../../src/driver/pg.ts";
 import { fromPglite } from "../../src/driver/pglite.ts";
@@ -9,13 +11,22 @@ import { createDatabase, isMissing } from "./databases.ts";
 import { HandmadeSource } from "./handmade.ts";
 import { abandonPglite, emptyPglite } from "./pglite.ts";
 import type { DatabaseName } from "./requirements.ts";
+import { emptySqlite, sqliteFile } from "./sqlite.ts";
 
-/** A line a way to reach a database: the rest of the tests never asks for one by name. */
+/** A line a way to reach PostgreSQL: the rest of the tests never asks for one by name. */
 const SOURCES = {
   pg: { database: "postgres", connections: "many", connect: connectPg },
   postgres: { database: "postgres", connections: "many", connect: connectPostgresJs },
   handmade: { database: "postgres", connections: "many", connect: connectHandmade },
-  pglite: { database: "pglite", connections: "one", connect: undefined },
+  pglite: { database: "pglite", connections: "one", open: openPglite },
+} as const satisfies Record<string, SourceKind>;
+
+/** The same of every database. */
+const TARGETS = {
+  ...SOURCES,
+  // Beside each other in one file, of which one writes at a time.
+  "sqlite file": { database: "sqlite", connections: "one writer", open: openSqliteFile },
+  "sqlite in memory": { database: "sqlite", connections: "one", open: openSqlite },
 } as const satisfies Record<string, SourceKind>;
 
 /** How long a connection may take to come back when a test has ended. */
@@ -25,12 +36,16 @@ const END_DEADLINE_S = 5;
 const LEAK = `a connection was still checked out ${RETURN_DEADLINE_MS} ms after the test`;
 
 export type SourceName = keyof typeof SOURCES;
+export type TargetName = keyof typeof TARGETS;
 
 interface SourceKind {
   readonly database: DatabaseName;
-  readonly connections: "many" | "one";
-  /** Left out where the database has one connection, which everybody shares. */
-  readonly connect: ((url: string, max: number) => Connected) | undefined;
+  /** `one writer`: a transaction that has written keeps every other from writing. */
+  readonly connections: "many" | "one writer" | "one";
+  /** Of databases on a server: a pool of connections to it. */
+  readonly connect?: (url: string, max: number) => Connected;
+  /** Of databases within the process: an empty one. */
+  readonly open?: (options: OpenOptions) => Promise<OpenedSource>;
 }
 
 interface Connected {
@@ -46,6 +61,8 @@ export interface OpenOptions {
 /** An empty database and a source of connections to it. */
 export interface OpenedSource {
   readonly source: ConnectionSource;
+  /** The name of its dialect. */
+  readonly dialect: string;
   /** Where it is; undefined for PGlite, which only this process reaches. */
   readonly url: string | undefined;
   /**
@@ -67,33 +84,57 @@ export interface OpenedSource {
 
 export type Open = (options?: OpenOptions) => Promise<OpenedSource>;
 
-/**
- * Runs the same tests through every way to reach a database. Each `open()` gives an empty database.
- * `connections: "many"` leaves out those with one connection.
- */
-export function forEachSource(
-  needs: { readonly connections: "many" | "one" },
-  define: (name: SourceName, open: Open) => void,
-): void {
-  for (const name of sourceNames()) {
-    const kind: SourceKind = SOURCES[name];
-    if (needs.connections === "many" && kind.connections === "one") continue;
-    describe.skipIf(isMissing(kind.database))(name, () => {
-      const opened = new Set<OpenedSource>();
-      afterAll(async () => {
-        for (const one of opened) await one.close();
-      });
-      define(name, async (options) => {
-        const one = await openSource(kind, options);
-        if (!closesAfterTest(one)) opened.add(one);
-        return one;
-      });
-    });
+interface Needs {
+  /** `many` leaves out sources with one connection, `one writer` those with one connection alone. */
+  readonly connections: "many" | "one writer" | "one";
+}
+
+/** Runs the same tests through every way to reach PostgreSQL. Each `open()` gives an empty database. */
+export function forEachSource(needs: Needs, define: (name: SourceName, open: Open) => void): void {
+  for (const name of namesOf(SOURCES)) {
+    forSource(name, SOURCES[name], needs, (open) => define(name, open));
   }
 }
 
-function sourceNames(): SourceName[] {
-  return Object.keys(SOURCES).filter((name): name is SourceName => name in SOURCES);
+/** What a test may ask of the database that it runs on. */
+export interface Target {
+  readonly name: TargetName;
+  readonly dialect: Dialect;
+}
+
+/** The same on every database: such tests hold no SQL of their own but what all of them read. */
+export function forEachTarget(needs: Needs, define: (target: Target, open: Open) => void): void {
+  for (const name of namesOf(TARGETS)) {
+    const { database } = TARGETS[name];
+    const dialect = dialectNamed(database === "pglite" ? "postgres" : database);
+    forSource(name, TARGETS[name], needs, (open) => define({ name, dialect }, open));
+  }
+}
+
+function namesOf<Name extends string>(kinds: Readonly<Record<Name, SourceKind>>): Name[] {
+  return Object.keys(kinds).filter((name): name is Name => name in kinds);
+}
+
+const ENOUGH = ["one", "one writer", "many"];
+
+function forSource(
+  name: string,
+  kind: SourceKind,
+  { connections }: Needs,
+  define: (open: Open) => void,
+): void {
+  if (ENOUGH.indexOf(kind.connections) < ENOUGH.indexOf(connections)) return;
+  describe.skipIf(isMissing(kind.database))(name, () => {
+    const opened = new Set<OpenedSource>();
+    afterAll(async () => {
+      for (const one of opened) await one.close();
+    });
+    define(async (options) => {
+      const one = await openSource(kind, options);
+      if (!closesAfterTest(one)) opened.add(one);
+      return one;
+    });
+  });
 }
 
 /** False in a hook, where there is no test to end: the describe block's afterAll closes it then. */
@@ -107,8 +148,9 @@ function closesAfterTest(one: OpenedSource): boolean {
 }
 
 async function openSource(kind: SourceKind, options: OpenOptions = {}): Promise<OpenedSource> {
-  const { connect } = kind;
-  if (connect === undefined) return openPglite();
+  const { connect, open } = kind;
+  if (open !== undefined) return await open(options);
+  if (connect === undefined) throw new Error("a source has connections or is opened");
   const database = await createDatabase();
   const all: Connected[] = [];
   const add = ({ max = 5 }: OpenOptions = {}): ConnectionSource => {
@@ -119,6 +161,7 @@ async function openSource(kind: SourceKind, options: OpenOptions = {}): Promise<
   let closing: Promise<void> | undefined;
   return {
     source: add(options),
+    dialect: "postgres",
     url: database.url,
     query: (text, params) => database.query(text, params),
     another: add,
@@ -156,6 +199,7 @@ async function openPglite(): Promise<OpenedSource> {
   const source = fromPglite(db);
   return {
     source,
+    dialect: "postgres",
     url: undefined,
     query: async <Row>(text: string, params: readonly unknown[] = []) => {
       if (params.length === 0) {
@@ -174,6 +218,60 @@ async function openPglite(): Promise<OpenedSource> {
       await connection.release();
     },
   };
+}
+
+async function openSqlite(): Promise<OpenedSource> {
+  const source = await emptySqlite();
+  return { ...sqliteOpened(source), another: () => source, close: () => allReturned(source) };
+}
+
+async function openSqliteFile({ max = 5 }: OpenOptions = {}): Promise<OpenedSource> {
+  const file = await sqliteFile();
+  const sources = [file.open(max)];
+  const [source = file.open(max)] = sources;
+  return {
+    ...sqliteOpened(file.open(2)),
+    source,
+    another(options = {}) {
+      const another = file.open(options.max ?? 5);
+      sources.push(another);
+      return another;
+    },
+    async close() {
+      try {
+        for (const each of sources) await allReturned(each);
+      } finally {
+        file.remove();
+      }
+    },
+  };
+}
+
+function sqliteOpened(
+  source: ConnectionSource,
+): Pick<OpenedSource, "source" | "dialect" | "url" | "query"> {
+  return {
+    source,
+    dialect: "sqlite",
+    url: undefined,
+    async query(text, params) {
+      const connection = await source.connect();
+      try {
+        return await connection.query(text, params);
+      } finally {
+        await connection.release();
+      }
+    },
+  };
+}
+
+/** Every connection can be had again. */
+async function allReturned(source: ConnectionSource): Promise<void> {
+  const limit = AbortSignal.timeout(RETURN_DEADLINE_MS);
+  const places = Array.from({ length: source.max ?? 1 }, () => source.connect(limit));
+  const taken = await Promise.allSettled(places);
+  for (const each of taken) if (each.status === "fulfilled") await each.value.release();
+  if (taken.some(({ status }) => status === "rejected")) throw new Error(LEAK);
 }
 
 function connectPg(url: string, max: number): Connected {

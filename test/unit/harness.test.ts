@@ -7,12 +7,12 @@ import { until } from "../support/until.ts";
 describe("INTRAY_REQUIRE", () => {
   test("names with commas between, or all, or nothing", () => {
     expect([...requiredDatabases("pglite, postgres,")]).toEqual(["pglite", "postgres"]);
-    expect([...requiredDatabases("all")]).toEqual(["postgres", "pglite"]);
+    expect([...requiredDatabases("all")]).toEqual(["postgres", "pglite", "sqlite"]);
     expect([...requiredDatabases(undefined)]).toEqual([]);
   });
 
   test("an unknown name is an error that says what it takes", () => {
-    expect(() => requiredDatabases("postgres,oracle")).toThrow(/"oracle".*postgres, pglite/);
+    expect(() => requiredDatabases("postgres,oracle")).toThrow(/"oracle".*postgres, pglite, sqlite/);
   });
 });
 

@@ -1,0 +1,70 @@
+import type { Dialect } from "../dialect.ts";
+import { isSessionLost, isTransactionAborted, isTransient, isUnstorableText } from "./errors.ts";
+import { prepareStatement } from "./prepare.ts";
+import { isClaimLost, listText, longestName, quoted } from "./sql.ts";
+import {
+  moveStatement,
+  purgeStatement,
+  removeStatement,
+  rowStatement,
+  rowsStatement,
+} from "./table-admin.ts";
+import {
+  columnsStatement,
+  oldestVersion,
+  timeoutsStatement,
+  versionStatement,
+} from "./table-catalogue.ts";
+import { fits } from "./table-column-types.ts";
+import { tableDdl } from "./table-ddl.ts";
+import { tableIndexes } from "./table-indexes.ts";
+import { insertStatement } from "./table-insert.ts";
+import { leaseStatements } from "./table-lease.ts";
+import { statusStatement } from "./table-status.ts";
+import { begin, modes } from "./transactions.ts";
+import { types } from "./types.ts";
+
+/** Described tables on SQLite 3.35 and later. */
+export const sqlite: Dialect = {
+  name: "sqlite",
+  features: {
+    forms: ["lease"],
+    isolations: [],
+    modes,
+    listenNotify: false,
+    errorsAbortTransactions: false,
+    longestName,
+    mostParameters: 32_766,
+  },
+  errors: { isSessionLost, isTransient, isUnstorableText, isTransactionAborted, isClaimLost },
+  placeholder: () => "?",
+  quoted,
+  begin,
+  safeLevel: "immediate",
+  savepoint: (of) => ({
+    set: `SAVEPOINT intray_${of}`,
+    rollback: `ROLLBACK TO SAVEPOINT intray_${of}`,
+  }),
+  list: listText,
+  types,
+  lease: leaseStatements,
+  insert: insertStatement,
+  inspection: {
+    columns: columnsStatement,
+    timeouts: timeoutsStatement,
+    version: versionStatement,
+    oldestVersion,
+    prepare: prepareStatement,
+    indexes: tableIndexes,
+  },
+  admin: {
+    fits,
+    status: statusStatement,
+    rows: rowsStatement,
+    row: rowStatement,
+    move: moveStatement,
+    remove: removeStatement,
+    purge: purgeStatement,
+  },
+  ddl: (table) => tableDdl(table),
+};

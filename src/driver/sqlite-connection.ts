@@ -1,0 +1,132 @@
+import { TransactionError } from "../errors.ts";
+import { isObject } from "../options.ts";
+import type { Connection, QueryResult, Step } from "./connection.ts";
+import { noRows } from "./run-steps.ts";
+import { splitStatements } from "./sql-words.ts";
+import { type SqliteHandle, sqliteValue } from "./sqlite-handle.ts";
+
+/**
+ * A connection to SQLite. The driver is synchronous, and the file has one writer; both matter here:
+ *
+ * - A locked file is never waited for inside of SQLite: that would stop the event loop, and with it the
+ *   handler of this very process that holds the file. It is tried again, from a timer, for up to
+ *   `busyTimeoutMs`.
+ * - Between two statements the event loop gets its turn, at least every few milliseconds: claims, handlers
+ *   and settlements that are all done at once would never let a timer or a socket in.
+ */
+export class SqliteConnection implements Connection {
+  readonly database = "sqlite";
+  readonly destroysOnError = true;
+  readonly keepsFailedTransaction = true;
+  readonly #handle: SqliteHandle;
+  readonly #busyTimeoutMs: number;
+  #giveBack: ((error?: Error) => void) | undefined;
+
+  constructor(handle: SqliteHandle, busyTimeoutMs: number, giveBack: (error?: Error) => void) {
+    this.#handle = handle;
+    this.#busyTimeoutMs = busyTimeoutMs;
+    this.#giveBack = giveBack;
+  }
+
+  get client(): unknown {
+    return this.#handle.client;
+  }
+
+  async query<Row = Record<string, unknown>>(
+    text: string,
+    params: readonly unknown[] = [],
+  ): Promise<QueryResult<Row>> {
+    if (params.length === 0 && text.includes(";") && splitStatements(text).length > 1) {
+      await this.#patiently(() => this.#handle.runAll(text));
+      return noRows();
+    }
+    const values = params.map((value, index) => sqliteValue(value, index + 1));
+    const { changes, rows } = await this.#patiently(() => this.#handle.run(text, values));
+    // What the rows hold is the caller's word.
+    return { rows: [...rows] as Row[], rowCount: changes };
+  }
+
+  async begin(): Promise<void> {
+    await this.query("BEGIN");
+  }
+
+  async commit(): Promise<void> {
+    await this.query("COMMIT");
+  }
+
+  async rollback(): Promise<void> {
+    await this.#patiently(() => rollBack(this.#handle));
+  }
+
+  async pipeline(steps: readonly Step[]): Promise<QueryResult[]> {
+    const results: QueryResult[] = [];
+    for (const step of steps) {
+      if (step.kind === "query") results.push(await this.query(step.text, step.params));
+      else {
+        if (step.kind === "rollback") await this.rollback();
+        else await this.query(step.kind === "begin" ? step.text : "COMMIT");
+        results.push(noRows());
+      }
+    }
+    return results;
+  }
+
+  release(error?: Error): void {
+    const giveBack = this.#giveBack;
+    this.#giveBack = undefined;
+    giveBack?.(error);
+  }
+
+  async #patiently<T>(run: () => T): Promise<T> {
+    await breathe();
+    const until = performance.now() + this.#busyTimeoutMs;
+    for (let waitMs = 1; ; waitMs = Math.min(2 * waitMs, MOST_WAIT_MS)) {
+      if (this.#giveBack === undefined) throw new TransactionError("the connection was released");
+      try {
+        return run();
+      } catch (error) {
+        if (!isLocked(error) || performance.now() + waitMs > until) throw error;
+      }
+      // A little by chance, so that two who wait do not go on meeting.
+      await new Promise((resolve) => setTimeout(resolve, waitMs * (0.5 + Math.random())));
+    }
+  }
+}
+
+const MOST_WAIT_MS = 25;
+
+/** Rolls back whatever is open; nothing may be, where an error has ended the transaction. */
+export function rollBack(handle: SqliteHandle): void {
+  try {
+    handle.run("ROLLBACK", []);
+  } catch (error) {
+    if (!String(error).includes("no transaction is active")) throw error;
+  }
+}
+
+/**
+ * Somebody else has the file, and it is worth trying again. Not where the transaction reads a state that
+ * another has changed since (SQLITE_BUSY_SNAPSHOT): it stays so, whoever waits.
+ */
+function isLocked(error: unknown): boolean {
+  if (!isObject(error)) return false;
+  const { code, errcode, rawCode } = error;
+  if (code === "SQLITE_BUSY_SNAPSHOT" || errcode === SNAPSHOT || rawCode === SNAPSHOT) return false;
+  const isBusy = typeof code === "string" && code.startsWith("SQLITE_BUSY");
+  return isBusy || (typeof errcode === "number" && (errcode & 0xff) === BUSY);
+}
+
+const BUSY = 5;
+const SNAPSHOT = 517;
+
+let turnEndsAt = 0;
+
+/** Lets the event loop have its turn, if its last one is a while ago. */
+async function breathe(): Promise<void> {
+  if (performance.now() < turnEndsAt) return;
+  await new Promise((resolve) => setImmediate(resolve));
+  turnEndsAt = performance.now() + LONGEST_TURN_MS;
+}
+
+/** Some dozens of statements. */
+const LONGEST_TURN_MS = 4;

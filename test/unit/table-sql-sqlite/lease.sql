@@ -1,0 +1,194 @@
+-- ack: tokens, attempts, ids
+WITH given AS (
+  SELECT CAST(g.value AS INTEGER) AS id,
+    json_extract(?, '$[' || g.key || ']') AS token,
+    CAST(json_extract(?, '$[' || g.key || ']') AS INTEGER) AS attempt
+  FROM json_each(?) AS g
+)
+DELETE FROM "jobs"
+WHERE "id" IN (SELECT i."id" FROM given JOIN "jobs" AS i ON i."id" = given.id AND i."lease" = given.token AND i."att" = given.attempt)
+RETURNING CAST("id" AS TEXT) AS id;
+
+-- ackOrFail: tokens, attempts, ids
+WITH given AS (
+  SELECT CAST(g.value AS INTEGER) AS id,
+    json_extract(?, '$[' || g.key || ']') AS token,
+    CAST(json_extract(?, '$[' || g.key || ']') AS INTEGER) AS attempt
+  FROM json_each(?) AS g
+)
+DELETE FROM "jobs"
+WHERE "id" IN (SELECT i."id" FROM given JOIN "jobs" AS i ON i."id" = given.id AND i."lease" = given.token AND i."att" = given.attempt)
+RETURNING CAST("id" AS TEXT) AS id;
+
+-- after ackOrFail: ids
+SELECT CASE WHEN changes() = json_array_length(?) THEN 1 ELSE json_extract('{}', 'intray: this claim is lost, rows acknowledged: ' || changes()) END AS done;
+
+-- claim: leaseMs, group, limit, group, limit, group, limit, limit
+UPDATE "jobs" AS i
+SET "lease" = coalesce(strftime('%Y-%m-%dT%H:%M:%fZ', 'now', (? / 1000.0) || ' seconds'), '9999-12-31T23:59:59.999Z'),
+    "att" = min(coalesce(i."att", 1), 32767 - 1) + 1
+WHERE i."id" IN (
+  SELECT candidate.id FROM (
+    SELECT * FROM (
+    SELECT * FROM (SELECT i."prio" AS priority, i."due" AS due, i."id" AS id
+    FROM "jobs" AS i
+    WHERE i."grp" = CAST(? AS TEXT) AND (i."lease" IS NULL OR i."lease" <= strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) AND i."prio" IS NOT NULL AND (i."due" IS NULL OR i."due" <= strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))
+    ORDER BY i."prio", i."due", i."id"
+    LIMIT ?)
+    UNION ALL
+    SELECT * FROM (SELECT i."prio" AS priority, i."due" AS due, i."id" AS id
+    FROM "jobs" AS i
+    WHERE i."grp" = CAST(? AS TEXT) AND (i."lease" IS NULL OR i."lease" <= strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) AND i."prio" IS NULL AND i."due" IS NULL
+    ORDER BY i."prio", i."due", i."id"
+    LIMIT ?)
+    UNION ALL
+    SELECT * FROM (SELECT i."prio" AS priority, i."due" AS due, i."id" AS id
+    FROM "jobs" AS i
+    WHERE i."grp" = CAST(? AS TEXT) AND (i."lease" IS NULL OR i."lease" <= strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) AND i."prio" IS NULL AND i."due" <= strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
+    ORDER BY i."prio", i."due", i."id"
+    LIMIT ?)
+    ) AS row
+    ORDER BY row.priority NULLS LAST, row.due NULLS FIRST, row.id
+    LIMIT ?
+  ) AS candidate
+)
+RETURNING CAST("id" AS TEXT) AS id,
+  "lease" AS token,
+  CAST("att" AS TEXT) AS attempt,
+  CAST("grp" AS TEXT) AS "group",
+  NULL AS key,
+  CAST("pay" AS TEXT) AS c0,
+  CAST("prio" AS TEXT) AS priority,
+  "due" AS due;
+
+-- columns: 
+SELECT
+  c.name,
+  c.type,
+  c."notnull" = 0 AND c.pk = 0 AS nullable,
+  CASE
+    WHEN c.hidden IN (2, 3) THEN 'always'
+    WHEN c.dflt_value IS NOT NULL OR (c.pk = 1 AND upper(c.type) = 'INTEGER') THEN 'byDefault'
+    ELSE 'never'
+  END AS generated,
+  NULL AS precision
+FROM pragma_table_xinfo('jobs', 'main') AS c
+ORDER BY c.cid;
+
+-- before deadLetter: tokens, attempts, reasons, ids
+WITH given AS (
+  SELECT CAST(g.value AS INTEGER) AS id,
+    json_extract(?, '$[' || g.key || ']') AS token,
+    CAST(json_extract(?, '$[' || g.key || ']') AS INTEGER) AS attempt,
+    CAST(json_extract(?, '$[' || g.key || ']') AS TEXT) AS reason
+  FROM json_each(?) AS g
+)
+INSERT INTO "graves" ("pay", "tries", "reason")
+SELECT i."pay", 1, given.reason
+FROM given JOIN "jobs" AS i ON i."id" = given.id AND i."lease" = given.token AND i."att" = given.attempt
+ORDER BY i."id";
+
+-- deadLetter: tokens, attempts, ids
+WITH given AS (
+  SELECT CAST(g.value AS INTEGER) AS id,
+    json_extract(?, '$[' || g.key || ']') AS token,
+    CAST(json_extract(?, '$[' || g.key || ']') AS INTEGER) AS attempt
+  FROM json_each(?) AS g
+)
+DELETE FROM "jobs"
+WHERE "id" IN (SELECT i."id" FROM given JOIN "jobs" AS i ON i."id" = given.id AND i."lease" = given.token AND i."att" = given.attempt)
+RETURNING CAST("id" AS TEXT) AS id;
+
+-- extend: tokens, attempts, ids, leaseMs
+WITH given AS (
+  SELECT CAST(g.value AS INTEGER) AS id,
+    json_extract(?, '$[' || g.key || ']') AS token,
+    CAST(json_extract(?, '$[' || g.key || ']') AS INTEGER) AS attempt
+  FROM json_each(?) AS g
+)
+UPDATE "jobs" AS i
+SET "lease" = coalesce(strftime('%Y-%m-%dT%H:%M:%fZ', 'now', (? / 1000.0) || ' seconds'), '9999-12-31T23:59:59.999Z')
+FROM given
+WHERE i."id" = given.id AND i."lease" = given.token AND i."att" = given.attempt AND i."lease" > strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
+RETURNING CAST("id" AS TEXT) AS id, 'extended' AS outcome, "lease" AS token;
+
+-- insert: r0c0, r0c1, r0c2, r1c0, r1c1, r1c2
+INSERT INTO "jobs" ("id", "grp", "due")
+VALUES (CAST(? AS INTEGER), CAST(? AS TEXT), CAST(? AS TEXT)),
+  (CAST(? AS INTEGER), CAST(? AS TEXT), CAST(? AS TEXT))
+RETURNING CAST("id" AS TEXT) AS id;
+
+-- lockOrFail: tokens, attempts, ids
+WITH given AS (
+  SELECT CAST(g.value AS INTEGER) AS id,
+    json_extract(?, '$[' || g.key || ']') AS token,
+    CAST(json_extract(?, '$[' || g.key || ']') AS INTEGER) AS attempt
+  FROM json_each(?) AS g
+)
+UPDATE "jobs" AS i
+SET "lease" = i."lease"
+FROM given
+WHERE i."id" = given.id AND i."lease" = given.token AND i."att" = given.attempt AND i."lease" > strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
+RETURNING CAST("id" AS TEXT) AS id;
+
+-- after lockOrFail: ids
+SELECT CASE WHEN changes() = json_array_length(?) THEN 1 ELSE json_extract('{}', 'intray: this claim is lost, rows locked: ' || changes()) END AS done;
+
+-- readBack: tokens, attempts, ids
+WITH given AS (
+  SELECT CAST(g.value AS INTEGER) AS id,
+    json_extract(?, '$[' || g.key || ']') AS token,
+    CAST(json_extract(?, '$[' || g.key || ']') AS INTEGER) AS attempt
+  FROM json_each(?) AS g
+)
+SELECT CAST(given.id AS TEXT) AS id,
+  CASE
+    WHEN i."id" IS NULL THEN 'gone'
+    WHEN i."id" = given.id AND i."lease" = given.token AND i."att" = given.attempt THEN 'ours'
+    WHEN i."lease" IS NOT NULL THEN 'taken'
+    WHEN false THEN 'settled'
+    ELSE 'other'
+  END AS outcome
+FROM given LEFT JOIN "jobs" AS i ON i."id" = given.id;
+
+-- release: tokens, attempts, ids
+WITH given AS (
+  SELECT CAST(g.value AS INTEGER) AS id,
+    json_extract(?, '$[' || g.key || ']') AS token,
+    CAST(json_extract(?, '$[' || g.key || ']') AS INTEGER) AS attempt
+  FROM json_each(?) AS g
+)
+UPDATE "jobs" AS i
+SET "lease" = NULL,
+    "att" = max(i."att" - 1, 1)
+FROM given
+WHERE i."id" = given.id AND i."lease" = given.token AND i."att" = given.attempt
+RETURNING CAST("id" AS TEXT) AS id;
+
+-- retry: tokens, attempts, ids
+WITH given AS (
+  SELECT CAST(g.value AS INTEGER) AS id,
+    json_extract(?, '$[' || g.key || ']') AS token,
+    CAST(json_extract(?, '$[' || g.key || ']') AS INTEGER) AS attempt
+  FROM json_each(?) AS g
+)
+UPDATE "jobs" AS i
+SET "lease" = NULL
+FROM given
+WHERE i."id" = given.id AND i."lease" = given.token AND i."att" = given.attempt
+RETURNING CAST("id" AS TEXT) AS id;
+
+-- retryAfter: tokens, attempts, delaysMs, ids
+WITH given AS (
+  SELECT CAST(g.value AS INTEGER) AS id,
+    json_extract(?, '$[' || g.key || ']') AS token,
+    CAST(json_extract(?, '$[' || g.key || ']') AS INTEGER) AS attempt,
+    CAST(json_extract(?, '$[' || g.key || ']') AS REAL) AS delay
+  FROM json_each(?) AS g
+)
+UPDATE "jobs" AS i
+SET "due" = coalesce(strftime('%Y-%m-%dT%H:%M:%fZ', 'now', (given.delay / 1000.0) || ' seconds'), '9999-12-31T23:59:59.999Z'),
+    "lease" = NULL
+FROM given
+WHERE i."id" = given.id AND i."lease" = given.token AND i."att" = given.attempt
+RETURNING CAST("id" AS TEXT) AS id;
