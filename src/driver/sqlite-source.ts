@@ -145,12 +145,15 @@ class SqlitePoolSource implements SqliteOwnedSource {
   }
 
   #takeBack(handle: SqliteHandle, error: Error | undefined): void {
-    if (error !== undefined || this.#isClosed) {
-      handle.close();
-      return;
+    let isWhole = error === undefined && !this.#isClosed;
+    // First of all: libsql leaves the file locked where a connection is closed in its transaction.
+    try {
+      rollBack(handle);
+    } catch {
+      isWhole = false;
     }
-    rollBack(handle);
-    this.#idle.push(handle);
+    if (isWhole) this.#idle.push(handle);
+    else handle.close();
   }
 }
 

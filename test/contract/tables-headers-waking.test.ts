@@ -3,7 +3,7 @@ import { inboxHeaders, inboxMessage } from "../../src/broker/inbox-headers.ts";
 import { inboxTable } from "../../src/broker/inbox-table.ts";
 import { c } from "../../src/table/columns.ts";
 import { openTables, testBroker } from "../support/broker-table.ts";
-import { forEachSource } from "../support/sources.ts";
+import { forEachSource, forEachTarget } from "../support/sources.ts";
 import { until } from "../support/until.ts";
 
 const HOUR = 3_600_000;
@@ -28,7 +28,7 @@ const Orders = inboxTable("wake_orders", {
 });
 
 describe("70, 73: an insert through a headers table", () => {
-  forEachSource({ connections: "one" }, (_name, open) => {
+  forEachTarget({ connections: "one" }, (_target, open) => {
     test("wakes the subscriptions of its group, whichever message they take", async () => {
       const db = await openTables(open, [News]);
       const { broker } = testBroker(db.source, { pollIntervalMs: HOUR });

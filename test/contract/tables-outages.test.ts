@@ -1,19 +1,26 @@
 import { describe, expect, onTestFinished, test } from "vitest";
-import { EFFECT, FORMS, LeaseJobs, openTables, testBroker } from "../support/broker-table.ts";
+import {
+  EFFECT,
+  FORMS,
+  formsOf,
+  LeaseJobs,
+  openTables,
+  testBroker,
+} from "../support/broker-table.ts";
 import { Gate } from "../support/gate.ts";
 import { FaultyNetwork } from "../support/proxy.ts";
-import { forEachSource } from "../support/sources.ts";
+import { forEachSource, forEachTarget } from "../support/sources.ts";
 import { TestClock } from "../support/test-clock.ts";
 import { until } from "../support/until.ts";
 import { eventually, WatchedSource } from "../support/work-inbox.ts";
 import { connectAs } from "./processes/connect.ts";
 
 describe("17: claims that fail", () => {
-  forEachSource({ connections: "one" }, (_name, open) => {
+  forEachTarget({ connections: "one" }, (target, open) => {
     test("wait from 1 s, twice as long each time up to 30 s, are said ever more rarely, and go on", async () => {
       const db = await openTables(open, [LeaseJobs]);
       const source = new WatchedSource(db.source);
-      Object.assign(source, { database: "postgres" });
+      Object.assign(source, { database: db.dialect });
       const clock = new TestClock();
       const { broker, logger } = testBroker(source, { clock, pollIntervalMs: 1000 });
       const queue = LeaseJobs.queue("a");
@@ -49,7 +56,7 @@ describe("17: claims that fail", () => {
       expect(JSON.stringify(logger.lines)).not.toContain("hunter2");
     });
 
-    for (const { form, Jobs } of FORMS) {
+    for (const { form, Jobs } of formsOf(target)) {
       test(`${form}: a table that is away for a while stops no subscription`, async () => {
         const db = await openTables(open, [Jobs]);
         const queue = Jobs.queue("a");
@@ -120,7 +127,7 @@ describe("17: claims that fail", () => {
 });
 
 describe("16: when a subscription claims", () => {
-  forEachSource({ connections: "one" }, (_name, open) => {
+  forEachTarget({ connections: "one" }, (target, open) => {
     test("for its free slots, again at once while rows come, and else at its own poll interval", async () => {
       const db = await openTables(open, [LeaseJobs]);
       const clock = new TestClock();
@@ -137,7 +144,10 @@ describe("16: when a subscription claims", () => {
       );
       // Written past the brokers, so that nothing wakes them.
       const insert = (payload: number) =>
-        db.query("INSERT INTO lease_jobs (grp, payload) VALUES ('a', $1)", [String(payload)]);
+        db.query(
+          `INSERT INTO lease_jobs (grp, payload) VALUES ('a', ${target.dialect.placeholder(1)})`,
+          [String(payload)],
+        );
       await broker.start();
       await until(() => broker.stats()[0]?.state === "resting");
       for (const n of [1, 2, 3, 4]) await insert(n);
