@@ -12,7 +12,9 @@ describe("INTRAY_REQUIRE", () => {
   });
 
   test("an unknown name is an error that says what it takes", () => {
-    expect(() => requiredDatabases("postgres,oracle")).toThrow(/"oracle".*postgres, pglite, sqlite/);
+    expect(() => requiredDatabases("postgres,oracle")).toThrow(
+      /"oracle".*postgres, pglite, sqlite/,
+    );
   });
 });
 
