@@ -5,21 +5,31 @@ export type DatabaseName = (typeof DATABASES)[number];
 
 /** Reads INTRAY_REQUIRE: names with commas between; `all` stands for every database. */
 export function requiredDatabases(setting: string | undefined): Set<DatabaseName> {
-  const required = new Set<DatabaseName>();
+  return namedDatabases("INTRAY_REQUIRE", setting);
+}
+
+/** Reads INTRAY_ONLY: the databases that the run is about; nothing stands for every one. */
+export function chosenDatabases(setting: string | undefined): Set<DatabaseName> {
+  const chosen = namedDatabases("INTRAY_ONLY", setting);
+  return chosen.size === 0 ? new Set(DATABASES) : chosen;
+}
+
+function namedDatabases(variable: string, setting: string | undefined): Set<DatabaseName> {
+  const named = new Set<DatabaseName>();
   for (const part of (setting ?? "").split(",")) {
     const name = part.trim();
     if (name === "") continue;
     if (name === "all") {
-      for (const database of DATABASES) required.add(database);
+      for (const database of DATABASES) named.add(database);
     } else if (isDatabaseName(name)) {
-      required.add(name);
+      named.add(name);
     } else {
       throw new Error(
-        `INTRAY_REQUIRE names "${name}"; it takes ${DATABASES.join(", ")} (with commas between) or all`,
+        `${variable} names "${name}"; it takes ${DATABASES.join(", ")} (with commas between) or all`,
       );
     }
   }
-  return required;
+  return named;
 }
 
 function isDatabaseName(name: string): name is DatabaseName {

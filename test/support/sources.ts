@@ -10,7 +10,7 @@ import { fromPostgresJs } from "../../src/driver/postgres-js.ts";
 import { createDatabase, isMissing } from "./databases.ts";
 import { HandmadeSource } from "./handmade.ts";
 import { abandonPglite, emptyPglite } from "./pglite.ts";
-import type { DatabaseName } from "./requirements.ts";
+import { chosenDatabases, type DatabaseName } from "./requirements.ts";
 import { emptySqlite, sqliteFile } from "./sqlite.ts";
 
 /** A line a way to reach PostgreSQL: the rest of the tests never asks for one by name. */
@@ -115,6 +115,8 @@ function namesOf<Name extends string>(kinds: Readonly<Record<Name, SourceKind>>)
   return Object.keys(kinds).filter((name): name is Name => name in kinds);
 }
 
+const chosen = chosenDatabases(process.env["INTRAY_ONLY"]);
+
 const ENOUGH = ["one", "one writer", "many"];
 
 function forSource(
@@ -124,6 +126,7 @@ function forSource(
   define: (open: Open) => void,
 ): void {
   if (ENOUGH.indexOf(kind.connections) < ENOUGH.indexOf(connections)) return;
+  if (!chosen.has(kind.database)) return;
   describe.skipIf(isMissing(kind.database))(name, () => {
     const opened = new Set<OpenedSource>();
     afterAll(async () => {

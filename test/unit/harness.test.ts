@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { pause } from "../../src/clock.ts";
-import { requiredDatabases } from "../support/requirements.ts";
+import { chosenDatabases, requiredDatabases } from "../support/requirements.ts";
 import { TestClock } from "../support/test-clock.ts";
 import { until } from "../support/until.ts";
 
@@ -9,6 +9,12 @@ describe("INTRAY_REQUIRE", () => {
     expect([...requiredDatabases("pglite, postgres,")]).toEqual(["pglite", "postgres"]);
     expect([...requiredDatabases("all")]).toEqual(["postgres", "pglite", "sqlite"]);
     expect([...requiredDatabases(undefined)]).toEqual([]);
+  });
+
+  test("INTRAY_ONLY chooses, and without it all are chosen", () => {
+    expect([...chosenDatabases("sqlite")]).toEqual(["sqlite"]);
+    expect([...chosenDatabases("")]).toEqual(["postgres", "pglite", "sqlite"]);
+    expect(() => chosenDatabases("oracle")).toThrow(/INTRAY_ONLY names "oracle"/);
   });
 
   test("an unknown name is an error that says what it takes", () => {
