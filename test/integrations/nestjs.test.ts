@@ -59,6 +59,7 @@ async function openShop() {
   });
   return openInbox(async () => ({
     source,
+    dialect: "postgres",
     url: database.url,
     query: (text, params) => database.query(text, params),
     another: () => source,

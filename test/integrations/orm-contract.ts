@@ -71,6 +71,7 @@ export function describeOrm(
       onTestFinished(() => connected.end());
       const inbox: OpenedInbox = await openInbox(async () => ({
         source: connected.source,
+        dialect: "postgres",
         url: database.url,
         query: (text, params) => database.query(text, params),
         another: () => connected.source,
