@@ -7,7 +7,7 @@ import type {
   Step,
 } from "../driver/connection.ts";
 import { isConnectionSource } from "../driver/is-connection-source.ts";
-import { answersOf, partsOf, runSteps } from "../driver/run-steps.ts";
+import { answersOf, hasParts, partsOf, runProgram, runSteps } from "../driver/run-steps.ts";
 import { textParameter } from "../driver/text-parameter.ts";
 import { asError } from "../errors.ts";
 import { hasMethods, isObject, shown } from "../options.ts";
@@ -23,6 +23,8 @@ export type Writable = object;
 export interface Executor {
   /** The database's name, as its dialect has it, where the value tells. */
   readonly database: string | undefined;
+  /** All that it runs at once stands on one connection, so that a step may be several statements. */
+  readonly runsPrograms?: boolean;
   /**
    * Runs statements in order. Several stand in one transaction: the caller's where it has one open, else
    * one of their own, which `begin` opens.
@@ -37,13 +39,35 @@ export function executorOf(conn: unknown): Executor {
   const executor = plainExecutorOf(conn);
   return {
     database: executor.database,
-    run: async (steps, begin) =>
-      answersOf(steps, await executor.run(steps.flatMap(partsOf), begin)),
+    run: (steps, begin) => runAll(executor, steps, begin),
   };
 }
 
+async function runAll(
+  executor: Executor,
+  steps: readonly StatementStep[],
+  begin: Begin,
+): Promise<QueryResult[]> {
+  if (steps.every(({ program }) => program === undefined)) {
+    return answersOf(steps, await executor.run(steps.flatMap(partsOf), begin));
+  }
+  if (executor.runsPrograms === true) return await executor.run(steps, begin);
+  const results: QueryResult[] = [];
+  for (const step of steps) {
+    if (step.program === undefined) results.push(...(await runAll(executor, [step], begin)));
+    else results.push(await runProgram(step, (each) => executor.run([each], begin)));
+  }
+  return results;
+}
+
 function plainExecutorOf(conn: unknown): Executor {
-  if (isConnection(conn)) return { database: conn.database, run: (steps) => runSteps(conn, steps) };
+  if (isConnection(conn)) {
+    return {
+      database: conn.database,
+      runsPrograms: true,
+      run: (steps) => runSteps(conn, steps),
+    };
+  }
   if (isSql(conn)) return sqlExecutor(conn);
   if (isPglite(conn)) return pgliteExecutor(conn);
   if (isPool(conn)) return poolExecutor(conn);
@@ -58,24 +82,23 @@ function plainExecutorOf(conn: unknown): Executor {
 function sourceExecutor(source: ConnectionSource): Executor {
   return {
     database: source.database,
+    runsPrograms: true,
     async run(steps, begin) {
       const connection = await source.connect();
+      const isSeveral = steps.length > 1 || steps.some(hasParts);
       try {
-        const results = await runSteps(connection, inTransaction(steps, begin));
+        const all: Step[] = isSeveral ? [begin, ...steps, { kind: "commit" }] : [...steps];
+        const results = await runSteps(connection, all);
         await giveBack(connection);
-        return steps.length > 1 ? results.slice(1, -1) : results;
+        return isSeveral ? results.slice(1, -1) : results;
       } catch (error) {
         // Where a transaction of several steps stands, nobody knows: the connection goes with it.
-        if (steps.length > 1) await giveBack(connection, asError(error));
+        if (isSeveral) await giveBack(connection, asError(error));
         else await giveBack(connection, connection.destroysOnError ? asError(error) : undefined);
         throw error;
       }
     },
   };
-}
-
-function inTransaction(steps: readonly StatementStep[], begin: Begin): readonly Step[] {
-  return steps.length > 1 ? [begin, ...steps, { kind: "commit" }] : steps;
 }
 
 /**

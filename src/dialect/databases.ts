@@ -16,6 +16,18 @@ export interface Databases {
     readonly modes: readonly [];
     readonly listenNotify: true;
   };
+  /** MySQL, and MariaDB. */
+  readonly mysql: {
+    readonly forms: readonly ["rowLock", "lease", "advisoryLock"];
+    readonly isolations: readonly [
+      "readUncommitted",
+      "readCommitted",
+      "repeatableRead",
+      "serializable",
+    ];
+    readonly modes: readonly [];
+    readonly listenNotify: false;
+  };
   readonly sqlite: {
     readonly forms: readonly ["lease"];
     readonly isolations: readonly [];

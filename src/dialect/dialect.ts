@@ -44,6 +44,11 @@ export interface Dialect {
   savepoint(of: "handler" | "settlement"): { readonly set: string; readonly rollback: string };
   /** Makes what COMMIT would check fail before it, while the rows are still held. */
   readonly checkDeferred?: string;
+  /**
+   * Where statements can end a transaction unsaid, as DDL does on some databases: `set` goes right behind BEGIN,
+   * and `check` fails when it comes in another transaction than that.
+   */
+  readonly mark?: { readonly set: string; readonly check: string };
   /** Left out where the database does not tell what became of a transaction. */
   readonly transactions?: TransactionStatements;
   /** A list of values as one parameter. */
@@ -192,6 +197,11 @@ export interface RowLockStatements extends SettleStatements {
    * claimed still, and answers as the claim does, in the order of the ids.
    */
   readonly take?: Statement;
+  /**
+   * Releases what the claim's session holds beside its transaction; runs when that has ended. Left out: it
+   * holds nothing.
+   */
+  readonly unlock?: Statement;
 }
 
 /**

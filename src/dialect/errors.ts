@@ -8,6 +8,13 @@ export interface DialectErrors {
   isUnstorableText(error: unknown): boolean;
   /** An earlier error aborted the transaction. */
   isTransactionAborted(error: unknown): boolean;
+  /**
+   * The error has rolled the whole transaction back, and what follows would run outside of it: a deadlock, on
+   * some databases. Default: none does.
+   */
+  endsTransaction?(error: unknown): boolean;
+  /** The `mark` of the transaction is gone: a statement has ended it. Default: none is. */
+  isTransactionOver?(error: unknown): boolean;
   /** A settlement that fails its transaction on purpose found the claim lost. */
   isClaimLost(error: unknown): boolean;
 }

@@ -17,8 +17,10 @@ export type Step =
       readonly kind: "begin";
       /** The whole statement, with the isolation level in it. */
       readonly text: string;
+      /** What goes before a bare `begin()` so that it opens one of that level. */
+      readonly beforeBegin?: string;
       /** What gives a transaction that a bare `begin()` opened the same level. */
-      readonly afterBegin: string;
+      readonly afterBegin?: string;
     }
   | { readonly kind: "commit" }
   | { readonly kind: "rollback" }
@@ -35,6 +37,10 @@ export interface StatementStep {
   readonly before?: readonly StatementStep[];
   readonly after?: readonly StatementStep[];
   order?(a: Readonly<Record<string, unknown>>, b: Readonly<Record<string, unknown>>): number;
+  readonly program?: {
+    readonly isSingle: boolean;
+    run(): Generator<StatementStep, readonly Readonly<Record<string, unknown>>[], QueryResult>;
+  };
 }
 
 /** A connection that is checked out: nobody else uses it until `release`. */

@@ -17,9 +17,37 @@ export async function runSteps<Row = Record<string, unknown>>(
   steps: readonly Step[],
 ): Promise<QueryResult<Row>[]> {
   if (steps.length === 0) return [];
+  const at = steps.findIndex((step) => step.kind === "query" && step.program !== undefined);
+  const step = steps[at];
+  if (step?.kind !== "query") return await runTogether<Row>(connection, steps);
+  const before = await runSteps<Row>(connection, steps.slice(0, at));
+  const result = await runProgram<Row>(step, (each) => runSteps(connection, [each]));
+  return [...before, result, ...(await runSteps<Row>(connection, steps.slice(at + 1)))];
+}
+
+async function runTogether<Row>(
+  connection: Connection,
+  steps: readonly Step[],
+): Promise<QueryResult<Row>[]> {
   if (!steps.some(isCompound)) return await runSimple<Row>(connection, steps);
   const results = await runSimple<Row>(connection, steps.flatMap(simpleSteps));
   return answersOf(steps, results);
+}
+
+/** Runs a step's program: one statement after the other, each made of what the last one answered. */
+export async function runProgram<Row>(
+  { program }: StatementStep,
+  run: (step: StatementStep) => Promise<readonly QueryResult[]>,
+): Promise<QueryResult<Row>> {
+  const running = program?.run();
+  let next = running?.next();
+  while (running !== undefined && next?.done === false) {
+    const [result = noRows()] = await run(next.value);
+    next = running.next(result);
+  }
+  const rows = next?.done === true ? next.value : [];
+  // What the rows hold is the caller's word.
+  return { rows: [...rows] as Row[], rowCount: rows.length };
 }
 
 function runSimple<Row>(
@@ -33,16 +61,18 @@ function runSimple<Row>(
 
 /** Whether the step is several statements, which belong into one transaction. */
 export function hasParts(step: StatementStep): boolean {
+  if (step.program !== undefined) return !step.program.isSingle;
   return step.before !== undefined || step.after !== undefined;
 }
 
 function isCompound(step: Step): boolean {
-  return step.kind === "query" && (hasParts(step) || step.order !== undefined);
+  if (step.kind !== "query") return false;
+  return step.before !== undefined || step.after !== undefined || step.order !== undefined;
 }
 
 /** A step as the statements that it is made of, in their order. */
 export function partsOf(step: StatementStep): readonly StatementStep[] {
-  if (!hasParts(step)) return [step];
+  if (step.before === undefined && step.after === undefined) return [step];
   const { after = [], before = [], ...statement } = step;
   return [...before.flatMap(partsOf), statement, ...after.flatMap(partsOf)];
 }
@@ -86,9 +116,10 @@ async function runStep<Row>(connection: Connection, step: Step): Promise<QueryRe
     case "query":
       return connection.query<Row>(step.text, step.params);
     case "begin":
+      // A bare begin() takes the session's default level; these give it the one that was asked for.
+      if (step.beforeBegin !== undefined) await connection.query(step.beforeBegin);
       await connection.begin();
-      // A bare begin() takes the session's default level; this gives it the one that was asked for.
-      await connection.query(step.afterBegin);
+      if (step.afterBegin !== undefined) await connection.query(step.afterBegin);
       return noRows();
     case "commit":
       await connection.commit();

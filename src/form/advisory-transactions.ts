@@ -11,7 +11,7 @@ import { HandlerTransaction } from "./handler-transaction.ts";
 import { keepsWrites, type Reacted } from "./reaction.ts";
 import { whatRefused } from "./refusal.ts";
 import { settlementsOf } from "./table-events.ts";
-import { runInTransaction } from "./transactional-handling.ts";
+import { checkSteps, markStep, runInTransaction } from "./transactional-handling.ts";
 
 /**
  * Handlers whose writes commit with the settlement, on the session that holds the key.
@@ -39,6 +39,8 @@ export class AdvisoryTransactions {
       placeholder: dialect.placeholder,
       prepare,
       identify: identity && bind(identity, {}),
+      errors: dialect.errors,
+      mark: markStep(dialect.mark),
     });
     try {
       await orAbort(transaction.openForBareClient(), patience);
@@ -54,7 +56,11 @@ export class AdvisoryTransactions {
       return this.#settlement.leaveBehind(delivery, ended.reason);
     }
     const isKept = ended.ended === "returned" && keepsWrites(ended.answer);
-    const { unseenFailure } = transaction;
+    const { rolledBackBy, unseenFailure } = transaction;
+    if (isKept && rolledBackBy !== undefined) {
+      await delivery.rollBack(settings);
+      return await this.#redeliver(delivery, rolledBackBy);
+    }
     if (isKept && unseenFailure === undefined) {
       return await this.#commit(delivery, transaction, ended.answer);
     }
@@ -70,6 +76,12 @@ export class AdvisoryTransactions {
     }
   }
 
+  async #redeliver(delivery: AdvisoryDelivery, error: unknown): Promise<Performance> {
+    await this.#settlement.giveBack(delivery);
+    this.#context.report.redelivered(delivery, error);
+    return "unavailable";
+  }
+
   async #commit(
     delivery: AdvisoryDelivery,
     transaction: HandlerTransaction,
@@ -77,9 +89,11 @@ export class AdvisoryTransactions {
   ): Promise<Performance> {
     const { ended, events, report, settings } = this.#context;
     const settlements = settlementsOf(delivery.rows, verdicts);
-    const opening = transaction.openingSteps();
+    const before = transaction.isOpen
+      ? checkSteps(settings.dialect.mark)
+      : transaction.openingSteps();
     const actions: Action[] = [
-      ...opening,
+      ...before,
       ...events.grouped(settlements).flatMap((group) => events.settle(group)),
       { kind: "commit" },
     ];
@@ -88,7 +102,7 @@ export class AdvisoryTransactions {
         runActions(delivery.connection, [...actions, ...this.#settlement.unlocking(delivery)]),
       );
       this.#settlement.unlocked(delivery, results.slice(actions.length));
-      const answers = results.slice(opening.length, actions.length);
+      const answers = results.slice(before.length, actions.length);
       const ids = new Set(answers.flatMap(({ rows }) => rows.map(({ id }) => id)));
       this.#settlement.committed(delivery, settlements, ids);
       return "settled";
@@ -97,9 +111,7 @@ export class AdvisoryTransactions {
       if (refusal.kind !== "unknown") await delivery.rollBack(settings);
       switch (refusal.kind) {
         case "redelivery":
-          await this.#settlement.giveBack(delivery);
-          report.redelivered(delivery, error);
-          return "unavailable";
+          return await this.#redeliver(delivery, error);
         case "failed":
         case "lost":
           return await this.#settlement.fail(delivery, refusal.error);

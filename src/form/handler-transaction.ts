@@ -1,3 +1,4 @@
+import type { DialectErrors } from "../dialect/errors.ts";
 import type {
   Connection,
   GuardedClient,
@@ -28,6 +29,8 @@ export class HandlerTransaction {
   readonly #placeholder: (position: number) => string;
   readonly #prepare: boolean;
   readonly #identify: StatementStep | undefined;
+  readonly #mark: StatementStep | undefined;
+  readonly #endsTransaction: (error: unknown) => boolean;
   #isOpen: boolean;
   #id: string | undefined;
   /** No more queries are taken. */
@@ -37,6 +40,7 @@ export class HandlerTransaction {
   #last: Promise<unknown> = Promise.resolve();
   #firstFailure: unknown;
   #unseenFailure: unknown;
+  #rolledBackBy: unknown;
   #guarded: GuardedClient | undefined;
 
   constructor(connection: Connection, settings: HandlerTransactionSettings) {
@@ -45,6 +49,8 @@ export class HandlerTransaction {
     this.#placeholder = settings.placeholder;
     this.#prepare = settings.prepare;
     this.#identify = settings.identify;
+    this.#mark = settings.mark;
+    this.#endsTransaction = (error) => settings.errors.endsTransaction?.(error) ?? false;
     this.#isOpen = settings.isOpen ?? false;
   }
 
@@ -64,7 +70,7 @@ export class HandlerTransaction {
   openingSteps(): readonly Step[] {
     if (this.#isOpen) return [];
     this.#isOpen = true;
-    return this.#identify === undefined ? [this.#begin] : [this.#begin, this.#identify];
+    return [this.#begin, this.#identify, this.#mark].filter((step) => step !== undefined);
   }
 
   /** Whether BEGIN was sent. */
@@ -75,6 +81,14 @@ export class HandlerTransaction {
   /** The transaction's own id, where it is asked for and was answered before the handler ended. */
   get id(): string | undefined {
     return this.#id;
+  }
+
+  /**
+   * What has rolled the transaction back in the handler's hands, where an error can do that: no query runs any
+   * more, as it would run outside of it.
+   */
+  get rolledBackBy(): unknown {
+    return this.#rolledBackBy;
   }
 
   /** The first query that failed: where the database aborts transactions, the cause of what follows. */
@@ -177,6 +191,10 @@ export class HandlerTransaction {
   #enqueue<T>(run: () => Promise<T>): Promise<T> {
     const result = this.#last.then(run);
     this.#last = result.catch((error: unknown) => {
+      if (this.#rolledBackBy === undefined && this.#endsTransaction(error)) {
+        this.#rolledBackBy = error;
+        this.cut(rolledBack(error));
+      }
       this.#firstFailure ??= error;
       if (this.#isOver) this.#unseenFailure ??= error;
     });
@@ -197,6 +215,9 @@ export interface HandlerTransactionSettings {
   readonly placeholder: (position: number) => string;
   /** The handler's statements come again and again, and are worth preparing. */
   readonly prepare: boolean;
+  readonly errors: DialectErrors;
+  /** Goes behind BEGIN; see the dialects' `mark`. */
+  readonly mark?: StatementStep | undefined;
   /** The transaction is open already. Default false. */
   readonly isOpen?: boolean;
   /** Goes right behind BEGIN and answers `id`: by it the database tells later what became of it. */
@@ -206,6 +227,13 @@ export interface HandlerTransactionSettings {
 function idIn(result: QueryResult<unknown> | undefined): string | undefined {
   const row = result?.rows[0];
   return isObject(row) && typeof row.id === "string" ? row.id : undefined;
+}
+
+function rolledBack(cause: unknown): TransactionError {
+  return new TransactionError(
+    "the database has rolled the handler's transaction back: what runs now would not be part of it",
+    { cause },
+  );
 }
 
 function handlerIsOver(): TransactionError {

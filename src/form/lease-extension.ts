@@ -1,6 +1,6 @@
 import { withConnection } from "../driver/checkout.ts";
 import type { Extension } from "../engine/lease-keeper.ts";
-import { runActions } from "./actions.ts";
+import { runAlone } from "./actions.ts";
 import { type ExtendedRow, extendByEvent } from "./custom-extension.ts";
 import type { LeaseContext } from "./lease-context.ts";
 import type { LeaseDelivery, LeasedRow } from "./lease-delivery.ts";
@@ -44,7 +44,7 @@ async function sendExtension(
     const own = extendByEvent(settings, statements, events, connection, rows);
     if (own !== undefined) return byId(await own);
     const action = events.bound(statements.extend, { ...events.fence(rows), leaseMs });
-    const results = await runActions<ExtendedRow>(connection, [action]);
+    const results = await runAlone<ExtendedRow>(connection, settings.dialect, [action]);
     return byId(results[0]?.rows ?? []);
   });
   const outcomes = new Map<LeasedRow, Extension>();

@@ -2,7 +2,7 @@ import { pause } from "../clock.ts";
 import { withConnection } from "../driver/checkout.ts";
 import { Backoff } from "../engine/backoff.ts";
 import { timeLimit } from "../time-limit.ts";
-import { runActions } from "./actions.ts";
+import { runAlone } from "./actions.ts";
 import type { LeaseContext } from "./lease-context.ts";
 import type { LeaseDelivery, LeasedRow } from "./lease-delivery.ts";
 import { tryForALease } from "./trying-again.ts";
@@ -47,7 +47,7 @@ async function ask(
   try {
     const action = events.bound(statements.readBack, events.fence(rows));
     const results = await withConnection(source, limit.signal, (connection) =>
-      runActions<{ id: string; outcome: string }>(connection, [action]),
+      runAlone<{ id: string; outcome: string }>(connection, settings.dialect, [action]),
     );
     const outcomes = new Map(results[0]?.rows.map(({ id, outcome }) => [id, outcome]));
     return rows.map(({ id }) => outcomes.get(id) ?? "gone");

@@ -43,6 +43,7 @@ export class LeaseTransactions {
       placeholder: dialect.placeholder,
       begin: dialect.begin(table.isolation ?? table.mode),
       identify: identity && bind(identity, {}),
+      mark: dialect.mark,
       prepare,
       clock,
       patienceMs: leaseMs,

@@ -5,7 +5,7 @@ import { LeaseKeeper } from "../engine/lease-keeper.ts";
 import type { Claim, Performance, Work } from "../engine/work.ts";
 import { asError } from "../errors.ts";
 import { orAbort, timeLimit } from "../time-limit.ts";
-import { runActions } from "./actions.ts";
+import { runActions, runAlone } from "./actions.ts";
 import { Ending } from "./ending.ts";
 import { FormReport } from "./form-report.ts";
 import type { FormSettings } from "./form-settings.ts";
@@ -277,7 +277,7 @@ export class LeaseForm implements Work<LeaseDelivery> {
     const { clock, fields, leaseMs, log, source } = settings;
     const releaseOn = async (connection: Connection, round: readonly LeasedRow[]) => {
       const action = events.bound(statements.release, events.fence(round));
-      const results = await runActions<{ id: string }>(connection, [action]);
+      const results = await runAlone<{ id: string }>(connection, settings.dialect, [action]);
       return new Set(results[0]?.rows.map(({ id }) => id));
     };
     return releaseAll({ at, clock, fields, leaseMs, log, releaseOn, source }, rows);

@@ -23,6 +23,13 @@ export function whatRefused(errors: DialectErrors, error: unknown, firstFailure:
   if (error instanceof TimeoutError || errors.isSessionLost(error))
     return { kind: "unknown", error };
   if (errors.isTransient(error)) return { kind: "redelivery", error };
+  if (errors.isTransactionOver?.(error) === true) {
+    const explained = new TransactionError(
+      "a statement of the handler ended its transaction, as DDL does without a word: what it wrote until then is committed, and nothing is settled as done. Run such statements elsewhere.",
+      { cause: error },
+    );
+    return { kind: "failed", error: explained };
+  }
   if (!errors.isTransactionAborted(error)) return { kind: "failed", error };
   const explained = new TransactionError(
     "an SQL error aborted the handler's transaction, and the handler went on without it: nothing was committed. Let the error pass, or guard the statement with a savepoint.",

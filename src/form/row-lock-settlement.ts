@@ -11,6 +11,7 @@ import type { Reacted, Verdict } from "./reaction.ts";
 import { type Refusal, whatRefused } from "./refusal.ts";
 import type { RowLockDelivery } from "./row-lock-delivery.ts";
 import { type Settlement, settlementsOf, type TableEvents } from "./table-events.ts";
+import { checkSteps } from "./transactional-handling.ts";
 
 /**
  * Settles rows in the transaction that has locked them, and commits it. All of it is one flush:
@@ -264,8 +265,10 @@ export class RowLockSettlement {
   }
 
   #checks(): readonly Action[] {
-    const text = this.#context.settings.dialect.checkDeferred;
-    return text === undefined ? [] : [{ kind: "query", text }];
+    const { checkDeferred, mark } = this.#context.settings.dialect;
+    const deferred: Action[] =
+      checkDeferred === undefined ? [] : [{ kind: "query", text: checkDeferred }];
+    return [...deferred, ...checkSteps(mark)];
   }
 }
 

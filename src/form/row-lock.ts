@@ -34,6 +34,7 @@ import { runInTransaction } from "./transactional-handling.ts";
  */
 export class RowLockForm implements Work<RowLockDelivery> {
   readonly #settings: FormSettings;
+  readonly #statements: RowLockStatements;
   readonly #events: TableEvents;
   readonly #report: FormReport;
   readonly #settlement: RowLockSettlement;
@@ -42,6 +43,7 @@ export class RowLockForm implements Work<RowLockDelivery> {
   constructor(settings: FormSettings, statements: RowLockStatements) {
     this.#ending = new Ending(settings.source);
     this.#settings = settings;
+    this.#statements = statements;
     this.#events = new TableEvents(settings, statements);
     this.#report = new FormReport(settings);
     this.#settlement = new RowLockSettlement({
@@ -77,13 +79,19 @@ export class RowLockForm implements Work<RowLockDelivery> {
       this.#events.claim(batch),
       ...(identity === undefined ? [] : [bind(identity, {})]),
       ...(transactional
-        ? [{ kind: "query", text: dialect.savepoint("handler").set } as const]
+        ? [
+            ...(dialect.mark === undefined
+              ? []
+              : [{ kind: "query", text: dialect.mark.set } as const]),
+            { kind: "query", text: dialect.savepoint("handler").set } as const,
+          ]
         : []),
     ];
     const results = await runActions<ClaimedRow>(connection, actions);
     const rows = this.#events.claimedRows(results[1]);
     if (rows.length === 0) {
       await connection.rollback();
+      await this.#unlock(connection);
       return undefined;
     }
     const id = identity === undefined ? undefined : results[2]?.rows[0]?.id;
@@ -94,7 +102,7 @@ export class RowLockForm implements Work<RowLockDelivery> {
     await Promise.all(
       deliveries.map(async (delivery) => {
         await delivery.rollBack(this.#settings);
-        await delivery.end();
+        await this.#end(delivery);
         this.#report.unstarted(delivery);
       }),
     );
@@ -109,8 +117,25 @@ export class RowLockForm implements Work<RowLockDelivery> {
       throw error;
     } finally {
       patience.cancel();
-      await delivery.end();
+      await this.#end(delivery);
     }
+  }
+
+  /** Gives back what the session holds beside its transaction, which is over, and then the session. */
+  async #end(delivery: RowLockDelivery): Promise<void> {
+    if (delivery.doubt === undefined) {
+      try {
+        await delivery.run(this.#settings, () => this.#unlock(delivery.connection));
+      } catch (error) {
+        delivery.doubt ??= asError(error);
+      }
+    }
+    await delivery.end();
+  }
+
+  async #unlock(connection: Connection): Promise<void> {
+    const { unlock } = this.#statements;
+    if (unlock !== undefined) await runActions(connection, [bind(unlock, {})]);
   }
 
   async #perform(delivery: RowLockDelivery, patience: AbortSignal): Promise<Performance> {
@@ -121,7 +146,8 @@ export class RowLockForm implements Work<RowLockDelivery> {
     if (transactional) {
       const begin = dialect.begin(table.isolation ?? table.mode);
       const { placeholder } = dialect;
-      const settings = { begin, placeholder, prepare, isOpen: true };
+      const { errors } = dialect;
+      const settings = { begin, placeholder, prepare, errors, isOpen: true };
       transaction = new HandlerTransaction(connection, settings);
       ended = await runInTransaction(transaction, delivery, patience, (facade) =>
         reaction.react(rows, delivery, facade),
@@ -129,6 +155,12 @@ export class RowLockForm implements Work<RowLockDelivery> {
     } else {
       const reacting = reaction.react(rows, delivery, undefined);
       ended = await untilEnded(reacting, delivery.signal, patience);
+    }
+    if (transaction?.rolledBackBy !== undefined && ended.ended !== "left behind") {
+      // The row's lock is gone with the transaction, and nothing that this delivery says of it counts.
+      await delivery.rollBack(this.#settings);
+      this.#report.redelivered(delivery, transaction.rolledBackBy);
+      return "unavailable";
     }
     switch (ended.ended) {
       case "returned": {

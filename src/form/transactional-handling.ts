@@ -75,6 +75,8 @@ export interface HandlingSettings {
   readonly begin: Step;
   /** See {@link HandlerTransaction}. */
   readonly identify?: StatementStep | undefined;
+  /** See the dialects' `mark`. */
+  readonly mark?: { readonly set: string; readonly check: string } | undefined;
   /** The handler's statements come again and again, and are worth preparing. */
   readonly prepare: boolean;
   readonly clock: Clock;
@@ -135,7 +137,8 @@ class TransactionAttempt<T> {
     this.#task = task;
     this.#connection = connection;
     this.#patience = patience;
-    this.#transaction = new HandlerTransaction(connection, settings);
+    const mark = markStep(settings.mark);
+    this.#transaction = new HandlerTransaction(connection, { ...settings, mark });
   }
 
   async run(): Promise<Handling<T>> {
@@ -193,11 +196,16 @@ class TransactionAttempt<T> {
     if (unseenFailure !== undefined) {
       return await this.#rolledBack({ result: "failed", error: unseenFailure });
     }
-    const opening = this.#transaction.openingSteps();
-    const all: Action[] = [...opening, ...actions, { kind: "commit" }];
+    const { rolledBackBy } = this.#transaction;
+    if (rolledBackBy !== undefined) {
+      return await this.#refused(whatRefused(this.#settings.errors, rolledBackBy, undefined));
+    }
+    const isOpen = this.#transaction.isOpen;
+    const before = isOpen ? checkSteps(this.#settings.mark) : this.#transaction.openingSteps();
+    const all: Action[] = [...before, ...actions, { kind: "commit" }];
     try {
       const results = await orAbort(runActions(this.#connection, all), this.#patience);
-      return { result: "completed", answer, results: results.slice(opening.length, -1) };
+      return { result: "completed", answer, results: results.slice(before.length, -1) };
     } catch (error) {
       const refusal = whatRefused(this.#settings.errors, error, this.#transaction.firstFailure);
       if (refusal.kind !== "unknown") return await this.#refused(refusal);
@@ -235,6 +243,17 @@ class TransactionAttempt<T> {
     }
     return handling;
   }
+}
+
+type Mark = HandlingSettings["mark"];
+
+export function markStep(mark: Mark): StatementStep | undefined {
+  return mark === undefined ? undefined : { kind: "query", text: mark.set };
+}
+
+/** Fails where the transaction that was opened is not the one that is open. */
+export function checkSteps(mark: Mark): readonly StatementStep[] {
+  return mark === undefined ? [] : [{ kind: "query", text: mark.check }];
 }
 
 /**

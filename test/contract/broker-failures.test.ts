@@ -327,7 +327,7 @@ describe("rows that fail", () => {
     });
   });
 
-  forEachTarget({ connections: "one" }, (_target, open) => {
+  forEachTarget({ connections: "one" }, (target, open) => {
     test("22: a missing table, and a missing column, stop the start with their names", async () => {
       const db = await openTables(open, []);
       const { broker } = testBroker(db.source);
@@ -335,7 +335,8 @@ describe("rows that fail", () => {
       await expect(broker.start()).rejects.toThrow(SchemaError);
       await expect(broker.start()).rejects.toThrow("the database has no table lease_jobs");
       await db.create(LeaseJobs);
-      await db.query("DROP INDEX IF EXISTS lease_jobs_claim_idx");
+      // An index keeps SQLite from dropping its columns.
+      if (target.dialect.name === "sqlite") await db.query("DROP INDEX lease_jobs_claim_idx");
       for (const column of ["note", "lane"]) {
         await db.query(`ALTER TABLE lease_jobs DROP COLUMN ${column}`);
       }

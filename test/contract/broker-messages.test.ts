@@ -83,7 +83,9 @@ describe("what handlers get", () => {
       const { broker } = testBroker(db.source);
       const seen: unknown[] = [];
       broker.subscribe(Orders.queue(), ({ leaseEnd, ...order }) => {
-        seen.push({ ...order, picture: order.picture && Buffer.from(order.picture).toString() });
+        const picture = order.picture && Buffer.from(order.picture).toString();
+        // A column of MySQL's has a number of digits, and fills them up.
+        seen.push({ ...order, picture, price: order.price.replace(/0+$/, "") });
       });
       const placedAt = new Date("2024-02-29T12:00:00.123Z");
       await broker.publish(Orders.queue(), {

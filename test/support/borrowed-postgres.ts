@@ -1,5 +1,5 @@
 import pg from "pg";
-import type { StartedServer } from "./postgres-server.ts";
+import type { StartedServer } from "./kept-server.ts";
 
 /** What the databases of every run begin with; the run's own mark follows. */
 export const DATABASE_PREFIX = "intray_test_";

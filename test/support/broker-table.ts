@@ -79,6 +79,13 @@ const WORDS: Readonly<Record<string, Words>> = {
     later: "due > clock_timestamp()",
     text: (column) => `${column}::text`,
   },
+  mysql: {
+    effects:
+      "CREATE TABLE effects (n BIGINT AUTO_INCREMENT PRIMARY KEY, what VARCHAR(255) NOT NULL)",
+    effect: "INSERT INTO effects (what) VALUES (?)",
+    later: "due > UTC_TIMESTAMP(6)",
+    text: (column) => `CAST(${column} AS CHAR)`,
+  },
   sqlite: {
     effects: "CREATE TABLE effects (n INTEGER PRIMARY KEY, what TEXT NOT NULL)",
     effect: "INSERT INTO effects (what) VALUES (?)",

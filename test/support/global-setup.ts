@@ -1,8 +1,14 @@
 import { randomBytes } from "node:crypto";
 import type { TestProject } from "vitest/node";
+import { findMysql } from "./borrowed-mysql.ts";
 import { borrowPostgres, DATABASE_PREFIX } from "./borrowed-postgres.ts";
-import { type Server, type StartedServer, startPostgres } from "./postgres-server.ts";
-import { DATABASES, type DatabaseName, requiredDatabases } from "./requirements.ts";
+import { type Server, type StartedServer, startPostgres } from "./kept-server.ts";
+import {
+  chosenDatabases,
+  DATABASES,
+  type DatabaseName,
+  requiredDatabases,
+} from "./requirements.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
@@ -44,23 +50,39 @@ function begin(): Shared {
 
 async function startAll(run: string) {
   const required = requiredDatabases(process.env["INTRAY_REQUIRE"]);
-  const postgres = await findPostgres(run);
-  const servers = {
+  const chosen = chosenDatabases(process.env["INTRAY_ONLY"]);
+  const wants = (...names: readonly DatabaseName[]) => names.some((name) => chosen.has(name));
+  const [postgres, mysql] = await Promise.all([
+    wants("postgres") ? findPostgres(run) : LEFT_OUT,
+    wants("mariadb", "mysql") ? findMysql(run) : { ...LEFT_OUT, kind: "mariadb" as const },
+  ]);
+  const servers: Record<DatabaseName, Server> = {
     postgres: postgres.server,
-    pglite: await findPglite(),
-    sqlite: await findSqlite(),
+    pglite: wants("pglite") ? await findPglite() : LEFT_OUT.server,
+    sqlite: wants("sqlite") ? await findSqlite() : LEFT_OUT.server,
+    mariadb: { missing: "MYSQL_URL leads to MySQL itself" },
+    mysql: { missing: "MYSQL_URL names no MySQL" },
+    [mysql.kind]: mysql.server,
   };
+  const stop = async () => void (await Promise.all([postgres.stop(), mysql.stop()]));
   for (const name of DATABASES) {
     const server = servers[name];
     if (!("missing" in server)) continue;
     if (required.has(name)) {
-      await postgres.stop();
+      await stop();
       throw new Error(`INTRAY_REQUIRE asks for ${name}, which is missing: ${server.missing}`);
     }
+    if (!chosen.has(name)) continue;
     console.warn(`\n*** SKIPPED: every test on ${name}, which is missing: ${server.missing}\n`);
   }
-  return { servers, stop: postgres.stop };
+  return { servers, stop };
 }
+
+/** A run that is about others starts none of it. */
+const LEFT_OUT: StartedServer = {
+  server: { missing: "the run is about other databases" },
+  stop: () => Promise.resolve(),
+};
 
 /** The server at DATABASE_URL, else one of our own. */
 function findPostgres(run: string): Promise<StartedServer> {

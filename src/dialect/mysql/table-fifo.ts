@@ -1,0 +1,108 @@
+/**
+ * Leases of fifo groups: only the head is claimed, and only while no other row of its group has a lease that
+ * holds. Two claims at once can each find that true, for different rows where an earlier one has just come in;
+ * so after its commit each looks again, and what it finds then it gives back.
+ *
+ * Rows of the group whose leases have run out are taken out of their holders' hands by the same transaction; one
+ * that its handler's transaction has locked keeps its group.
+ */
+import { bind } from "../bind.ts";
+import type { ClaimSettings } from "../dialect.ts";
+import type { Statement, Values } from "../statement.ts";
+import { claimedColumns, inOrder, stillOfGroup, type Taking } from "./table-claim.ts";
+import { assigned, given, isGiven, unleased } from "./table-given.ts";
+import { readyHeads } from "./table-heads.ts";
+import { all, type TableSql } from "./table-names.ts";
+import { type Build, programOf } from "./table-program.ts";
+
+type Row = Readonly<Record<string, unknown>>;
+
+export function fifoClaim(
+  build: Build,
+  settings: ClaimSettings,
+  taking: (sql: TableSql) => Taking,
+  stamp: Statement,
+): Statement {
+  const heads = lockHeads(build(), settings, taking);
+  const seen = staleLeases(build());
+  const locked = lockStale(build());
+  const cleared = clearing(build());
+  return programOf([heads, seen, locked, cleared, stamp], function* (values) {
+    const { rows } = yield bind(heads, values);
+    const suspects = rows.filter((row) => Number(row["stale"]) > 0);
+    let claimed: readonly Row[] = rows;
+    if (suspects.length > 0) {
+      const those = givenOf(values, suspects);
+      const others = (yield bind(seen, those)).rows;
+      const free = others.length === 0 ? [] : (yield bind(locked, givenOf(values, others))).rows;
+      const kept = new Set(free.map(({ id }) => id));
+      // A group of which somebody else has a row locked stays with that row.
+      const busy = new Set(others.filter(({ id }) => !kept.has(id)).map(({ head }) => head));
+      claimed = rows.filter(({ id }) => !busy.has(id));
+      const stale = others.filter(({ head }) => !busy.has(head));
+      if (stale.length > 0) yield bind(cleared, givenOf(values, stale));
+    }
+    if (claimed.length > 0) {
+      const tokens = claimed.map(({ token }) => token);
+      yield bind(stamp, { ...givenOf(values, claimed), tokens });
+    }
+    return claimed;
+  });
+}
+
+function givenOf(values: Values, rows: readonly Row[]): Values {
+  return { ...values, ids: rows.map(({ id }) => id) };
+}
+
+function lockHeads(
+  sql: TableSql,
+  settings: ClaimSettings,
+  taking: (sql: TableSql) => Taking,
+): Statement {
+  const { from, parts } = readyHeads(sql, settings);
+  const others = (...more: readonly string[]) =>
+    `FROM ${sql.name} AS o WHERE ${all(...isOther(sql), `o.${sql.id} <> ready.id`, more)}`;
+  const lease = sql.of("lockedUntil", "o");
+  return inOrder(
+    sql.statement(`${parts}SELECT ${claimedColumns(sql, settings, taking(sql))},
+  ready.turn AS turn,
+  (SELECT COUNT(*) ${others()}) AS stale
+FROM ${from} STRAIGHT_JOIN ${sql.byId} ON i.${sql.id} = ready.id
+WHERE ${all(stillOfGroup(sql, settings), sql.claimable())}
+  AND NOT EXISTS (SELECT 1 ${others(`${lease} > ${sql.now}`)})
+LIMIT ${sql.param("limit")}
+FOR UPDATE SKIP LOCKED`),
+  );
+}
+
+/** A row of the head's group that has, or had, a lease. */
+function isOther(sql: TableSql): string[] {
+  return [
+    `${sql.of("group", "o")} = ${sql.of("group")}`,
+    `${sql.of("lockedUntil", "o")} IS NOT NULL`,
+    ...sql.open("o"),
+  ];
+}
+
+/** Of the given heads, the rows of their groups that have, or had, a lease: `id`, and `head`. */
+function staleLeases(sql: TableSql): Statement {
+  return sql.statement(`SELECT CAST(o.${sql.id} AS CHAR) AS id, CAST(i.${sql.id} AS CHAR) AS head
+FROM ${given(sql)}
+STRAIGHT_JOIN ${sql.byId} ON ${isGiven(sql)}
+STRAIGHT_JOIN ${sql.name} AS o ON ${all(...isOther(sql))}
+WHERE o.${sql.id} <> i.${sql.id}`);
+}
+
+/** Those of the given rows whose leases have run out, locked. */
+function lockStale(sql: TableSql): Statement {
+  const lease = sql.of("lockedUntil");
+  return sql.statement(`SELECT CAST(i.${sql.id} AS CHAR) AS id
+FROM ${given(sql)} STRAIGHT_JOIN ${sql.byId} ON ${isGiven(sql)}
+WHERE ${lease} <= ${sql.now}
+FOR UPDATE SKIP LOCKED`);
+}
+
+function clearing(sql: TableSql): Statement {
+  return sql.statement(`UPDATE ${given(sql)} STRAIGHT_JOIN ${sql.byId} ON ${isGiven(sql)}
+SET ${assigned(unleased(sql))}`);
+}

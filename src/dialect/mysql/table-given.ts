@@ -1,0 +1,117 @@
+/**
+ * Rows in hand. What proves that they are: rows under a row lock are the transaction's, rows under an
+ * advisory lock the session's; a leased row is ours while its lease's end and its attempt are those that our
+ * claim wrote.
+ *
+ * A lease that has run out is no obstacle to a settlement: until somebody claims the row, or takes its fifo
+ * group over, nobody else had it. An extension and a handler's transaction do need a lease that holds.
+ */
+import { time } from "./sql.ts";
+import { all, type TableSql } from "./table-names.ts";
+
+/** A column of an UPDATE, quoted, and what it becomes. */
+export interface Change {
+  readonly column: string;
+  readonly value: string;
+}
+
+/** The given rows, as `g`. */
+export function given(sql: TableSql): string {
+  const id = sql.hasTextId ? "VARCHAR(768)" : "BIGINT";
+  return `JSON_TABLE(${sql.param("given")}, '$[*]' COLUMNS (
+  n FOR ORDINALITY,
+  id ${id} PATH '$[0]',
+  token VARCHAR(40) PATH '$[1]',
+  attempt BIGINT PATH '$[2]',
+  delay DECIMAL(30, 3) PATH '$[3]',
+  reason LONGTEXT PATH '$[4]'
+)) AS g`;
+}
+
+/**
+ * The row called `i` is the given one. A text id is taken from the parameter itself, whose collation gives way
+ * to the column's; a column of JSON_TABLE insists on its own, and no index of the table would serve.
+ */
+export function isGiven(sql: TableSql): string {
+  return `i.${sql.id} = ${sql.hasTextId ? givenId(sql) : "g.id"}`;
+}
+
+/** The id of the given row `g`. */
+export function givenId(sql: TableSql): string {
+  if (!sql.hasTextId) return "g.id";
+  return `JSON_UNQUOTE(JSON_EXTRACT(${sql.param("given")}, CONCAT('$[', g.n - 1, '][0]')))`;
+}
+
+/** The row called `i` is the given one, and ours. */
+export function ours(sql: TableSql, isLive = false): string {
+  return all(isGiven(sql), fence(sql, "g.token", "g.attempt", isLive));
+}
+
+/** The same of the one row that is given. */
+export function oursAlone(sql: TableSql): string {
+  return all(
+    `i.${sql.id} = ${sql.idValue()}`,
+    fence(sql, sql.param("token"), `CAST(${sql.param("attempt")} AS SIGNED)`, false),
+  );
+}
+
+function fence(sql: TableSql, token: string, attempted: string, isLive: boolean): string[] {
+  const lease = sql.of("lockedUntil");
+  if (lease === undefined) return [];
+  const attempt = sql.of("attempt");
+  return [
+    `${lease} = ${time(token)}`,
+    ...(attempt === undefined ? [] : [`${attempt} = ${attempted}`]),
+    ...sql.open(),
+    ...(isLive ? [`${lease} > ${sql.now}`] : []),
+  ];
+}
+
+/** What an UPDATE sets. */
+export function assigned(changes: readonly Change[], alias = "i"): string {
+  return changes.map(({ column, value }) => `${alias}.${column} = ${value}`).join(",\n    ");
+}
+
+/** The claim no longer holds the row. */
+export function unleased(sql: TableSql): Change[] {
+  const { lockedUntil } = sql.table.roles;
+  const column = sql.column("lockedUntil");
+  if (column === undefined) return [];
+  return [{ column, value: lockedUntil?.nullable === false ? NEVER : "NULL" }];
+}
+
+/** The lease of a row that nobody holds, where the column cannot be null; TIMESTAMP begins a second later. */
+export const NEVER = "'1970-01-01 00:00:01'";
+
+/**
+ * The attempt, one more. A column that is full stays so: a row that failed 32,767 times must not make
+ * the claim of all others fail.
+ */
+export function countedAttempt(sql: TableSql): string | undefined {
+  const { attempt } = sql.table.roles;
+  const column = sql.of("attempt");
+  if (attempt === undefined || column === undefined) return undefined;
+  const now = `COALESCE(${column}, ${sql.table.attemptFrom})`;
+  const most = MOST[attempt.type];
+  return `${most === undefined ? now : `LEAST(${now}, ${most} - 1)`} + 1`;
+}
+
+export function counted(sql: TableSql): Change[] {
+  const column = sql.column("attempt");
+  const value = countedAttempt(sql);
+  return column === undefined || value === undefined ? [] : [{ column, value }];
+}
+
+const MOST: Readonly<Record<string, string>> = {
+  smallint: "32767",
+  integer: "2147483647",
+  bigint: "9223372036854775807",
+};
+
+/** The attempt that the claim counted, taken off again. */
+export function uncounted(sql: TableSql): Change[] {
+  const column = sql.column("attempt");
+  if (column === undefined) return [];
+  const value = `GREATEST(i.${column} - 1, ${sql.table.attemptFrom})`;
+  return [{ column, value }];
+}

@@ -1,0 +1,73 @@
+import { TransactionError } from "../errors.ts";
+import type { GuardedClient } from "./connection.ts";
+import { NestedTransactions } from "./nested-transactions.ts";
+import { findTransactionControl, type TransactionControl } from "./transaction-control.ts";
+
+/** What of a connection of mysql2 or mariadb a handler may use. */
+export interface GuardableMysqlClient {
+  // biome-ignore lint/suspicious/noExplicitAny: the drivers overload both in ways that no one type fits
+  query(...args: any[]): Promise<any>;
+  // biome-ignore lint/suspicious/noExplicitAny: see above
+  execute(...args: any[]): Promise<any>;
+}
+
+/** The same, with transactions that nest and a release that does nothing. */
+export interface GuardedMysqlClient extends GuardableMysqlClient {
+  beginTransaction(): Promise<void>;
+  commit(): Promise<void>;
+  rollback(): Promise<void>;
+  release(): void;
+}
+
+/**
+ * A connection for a handler: the same queries, and nothing that ends the transaction or gives the connection
+ * back. Transactions in it become savepoints.
+ */
+export function guardMysqlClient(
+  target: GuardableMysqlClient,
+  open: () => Promise<void>,
+): GuardedClient & { readonly client: GuardedMysqlClient } {
+  const nested = new NestedTransactions();
+  let closed: Error | undefined;
+  let last: Promise<unknown> = Promise.resolve();
+  const inOrder = <T>(send: () => Promise<T>): Promise<T> => {
+    if (closed !== undefined) return Promise.reject(closed);
+    // What was taken before the end still runs.
+    const answer = last.then(open).then(send);
+    last = answer.catch(() => {});
+    return answer;
+  };
+  const control = (found: TransactionControl) =>
+    inOrder(() => nested.control(found, (text) => target.query(text)));
+  const run = (method: "query" | "execute", args: readonly unknown[]): Promise<unknown> => {
+    const found = findTransactionControl(textOf(args[0]));
+    return found === undefined ? inOrder(() => target[method](...args)) : control(found);
+  };
+  const word = (kind: TransactionControl["kind"], keyword: string) => async () => {
+    await control({ kind, keyword, isAlone: true, chains: false });
+  };
+  return {
+    client: Object.freeze({
+      query: (...args: readonly unknown[]) => run("query", args),
+      execute: (...args: readonly unknown[]) => run("execute", args),
+      beginTransaction: word("begin", "BEGIN"),
+      commit: word("commit", "COMMIT"),
+      rollback: word("rollback", "ROLLBACK"),
+      release() {},
+    } satisfies GuardedMysqlClient),
+    close(reason) {
+      closed ??= reason;
+    },
+    async settled() {
+      await last;
+    },
+  };
+}
+
+/** Both drivers take text, or options that hold it. */
+function textOf(what: unknown): string {
+  if (typeof what === "string") return what;
+  const sql: unknown = typeof what === "object" && what !== null ? Reflect.get(what, "sql") : "";
+  if (typeof sql === "string") return sql;
+  throw new TransactionError("a query takes SQL text, or options with the text as sql");
+}

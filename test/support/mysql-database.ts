@@ -1,0 +1,61 @@
+import mysql from "mysql2/promise";
+import { inject } from "vitest";
+import type { TestDatabase } from "./databases.ts";
+import type { DatabaseName } from "./requirements.ts";
+
+/** An empty database of the test's own, on MySQL or MariaDB. Drop it when the test ends. */
+export async function createMysqlDatabase(on: DatabaseName): Promise<TestDatabase> {
+  const server = inject("databases")[on];
+  if ("missing" in server) throw new Error(`${on} is missing: ${server.missing}`);
+  const name = `${inject("run")}_${process.pid}_${++made}`;
+  const url = new URL(server.url);
+  url.pathname = `/${name}`;
+  await onServer(server.url, (connection) =>
+    connection.query(`CREATE DATABASE ${name} CHARACTER SET utf8mb4`),
+  );
+  let checks: mysql.Pool | undefined;
+  return {
+    url: url.href,
+    async query<Row>(text: string, params: readonly unknown[] = []) {
+      checks ??= mysql.createPool({
+        uri: url.href,
+        connectionLimit: 3,
+        multipleStatements: true,
+        supportBigNumbers: true,
+        timezone: "Z",
+      });
+      const [answer] = await checks.query({ sql: text, values: [...params] });
+      const last: unknown =
+        Array.isArray(answer) && Array.isArray(answer.at(-1)) ? answer.at(-1) : answer;
+      // What the rows hold is the test's word.
+      if (Array.isArray(last)) return { rows: last as Row[], rowCount: last.length };
+      return { rows: [], rowCount: "affectedRows" in answer ? answer.affectedRows : 0 };
+    },
+    async drop() {
+      await checks?.end();
+      await onServer(server.url, async (connection) => {
+        const [rows] = await connection.query<mysql.RowDataPacket[]>(
+          "SELECT ID AS id FROM information_schema.PROCESSLIST WHERE DB = ?",
+          [name],
+        );
+        for (const { id } of rows) await connection.query(`KILL ${id}`).catch(() => undefined);
+        await connection.query(`DROP DATABASE ${name}`);
+      });
+    },
+  };
+}
+
+let made = 0;
+
+async function onServer<T>(
+  url: string,
+  use: (connection: mysql.Connection) => Promise<T>,
+): Promise<T> {
+  const connection = await mysql.createConnection({ uri: url });
+  connection.on("error", () => undefined);
+  try {
+    return await use(connection);
+  } finally {
+    await connection.end();
+  }
+}
