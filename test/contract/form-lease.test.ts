@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from "vitest";
-import { EFFECT, type OpenedForm, openForm, subscribe } from "../support/form-table.ts";
+import { type OpenedForm, openForm, subscribe } from "../support/form-table.ts";
 import { Gate } from "../support/gate.ts";
-import { forEachSource } from "../support/sources.ts";
+import { forEachSource, forEachTarget } from "../support/sources.ts";
 import { until } from "../support/until.ts";
 import { WatchedSource } from "../support/work-inbox.ts";
 
@@ -9,7 +9,7 @@ import { WatchedSource } from "../support/work-inbox.ts";
 const SHORT_LEASE = 1000;
 
 describe("the lease form", () => {
-  forEachSource({ connections: "one" }, (_name, open) => {
+  forEachTarget({ connections: "one" }, (_target, open) => {
     test("30, 36: an acknowledged row is deleted, and no connection is held while its handler runs", async () => {
       const jobs = await openForm(open, { form: "lease" });
       const ids = await jobs.insert("one", "two");
@@ -125,7 +125,8 @@ describe("the lease form", () => {
         { leaseMs: SHORT_LEASE, canRenew: true },
       );
       await started.opened;
-      await jobs.query("UPDATE jobs SET att = 7, lease = now() + interval '1 hour'");
+      const { later, now } = jobs.words;
+      await jobs.query(`UPDATE jobs SET att = 7, lease = ${later(now, 3_600_000)}`);
       await until(() => worker.told.includes(`returned lost ${id}`));
       await worker.stop();
       expect(reason).toMatchObject({ code: "LEASE_LOST" });
@@ -138,7 +139,7 @@ describe("the lease form", () => {
       const worker = subscribe(
         jobs,
         async ({ texts: [text], tx }) => {
-          await tx.query(EFFECT, [text]);
+          await tx.query(jobs.effect, [text]);
           if (text === "throw") throw new Error("no");
           if (text === "later") return { kind: "retryAfter", delayMs: 3_600_000 };
           return text === "drop" ? { kind: "drop" } : undefined;
@@ -162,7 +163,7 @@ describe("the lease form", () => {
       const worker = subscribe(
         jobs,
         async ({ texts, tx }) => {
-          for (const text of texts) await tx.query(EFFECT, [text]);
+          for (const text of texts) await tx.query(jobs.effect, [text]);
           return texts.map((text) =>
             text === "b" ? { kind: "retryAfter", delayMs: 3_600_000 } : { kind: "ack" },
           );
@@ -174,35 +175,9 @@ describe("the lease form", () => {
       expect(await jobs.effects()).toEqual(["a", "b", "c"]);
       expect(await jobs.rows()).toMatchObject([{ text: "b", isDue: false, isLeased: false }]);
     });
-
-    test("T14, T4: a swallowed SQL error and a constraint that fails at COMMIT are failures of the handler", async () => {
-      const jobs = await openForm(open, { form: "lease" });
-      await jobs.query(
-        "CREATE TABLE once (what text UNIQUE DEFERRABLE INITIALLY DEFERRED); INSERT INTO once VALUES ('a')",
-      );
-      await jobs.insert("swallows", "collides", "passes");
-      const worker = subscribe(
-        jobs,
-        async ({ texts: [text], tx }) => {
-          await tx.query(EFFECT, [text]);
-          if (text === "swallows") await tx.query("SELECT 1 / 0").catch(() => {});
-          if (text === "collides") await tx.query("INSERT INTO once VALUES ('a')");
-        },
-        { transactional: true },
-      );
-      await until(() => worker.told.filter((line) => line.startsWith("settled")).length === 3);
-      await worker.stop();
-      expect(await jobs.effects()).toEqual(["passes"]);
-      expect(worker.failures.map(String).join()).toMatch(/aborted the handler's transaction/);
-      expect(worker.failures.map(String).join()).toMatch(/duplicate key/);
-      expect(await jobs.rows()).toMatchObject([
-        { text: "swallows", isDue: false, isLeased: false },
-        { text: "collides", isDue: false, isLeased: false },
-      ]);
-    });
   });
 
-  forEachSource({ connections: "many" }, (_name, open) => {
+  forEachTarget({ connections: "many" }, (_target, open) => {
     test.each([false, true])(
       "F1: a settlement after another worker took the row changes nothing (transactional: %s)",
       async (transactional) => {
@@ -215,19 +190,20 @@ describe("the lease form", () => {
           jobs,
           async ({ tx }) => {
             started.open();
-            if (transactional) await tx.query(EFFECT, ["by a"]);
+            if (transactional) await tx.query(jobs.effect, ["by a"]);
             await first.opened;
           },
           // It cannot renew, and does not notice: its signal aborts only after a while.
           { canRenew: false, transactional, leaseMs: 600_000, slots: 1 },
         );
         await started.opened;
-        await jobs.query("UPDATE jobs SET lease = clock_timestamp() - interval '1 ms'");
+        const { later, now } = jobs.words;
+        await jobs.query(`UPDATE jobs SET lease = ${later(now, -1)}`);
         const b = subscribe(
           jobs,
           async ({ tx }) => {
             await second.opened;
-            if (transactional) await tx.query(EFFECT, ["by b"]);
+            if (transactional) await tx.query(jobs.effect, ["by b"]);
           },
           { source: jobs.another(), transactional },
         );
@@ -261,45 +237,6 @@ describe("the lease form", () => {
       expect(workers.flatMap(({ told }) => told)).toEqual([`claimed ${id}`, `settled ack ${id}`]);
     });
 
-    test.each([false, true])(
-      "33: a settlement that meets its own extension uses the token that holds (transactional: %s)",
-      async (transactional) => {
-        const jobs = await openForm(open, { form: "lease", keeps: true });
-        // Extensions wait in the middle of their work, with the row locked.
-        await jobs.query(`CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS $$
-          BEGIN PERFORM pg_advisory_xact_lock(1); RETURN NEW; END $$;
-          CREATE TRIGGER wait BEFORE UPDATE ON jobs FOR EACH ROW
-          WHEN (OLD.lease <> NEW.lease) EXECUTE FUNCTION wait()`);
-        const [id] = await jobs.insert("a");
-        const blocker = await jobs.another().connect();
-        onTestFinished(() => blocker.release());
-        await blocker.query("SELECT pg_advisory_lock(1)");
-        const handled = new Gate();
-        const waiting = () =>
-          jobs.query(
-            "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()",
-          );
-        const worker = subscribe(
-          jobs,
-          async ({ tx }) => {
-            if (transactional) await tx.query(EFFECT, ["a"]);
-            await until(async () => (await waiting()).rowCount === 1);
-            handled.open();
-          },
-          { leaseMs: 4000, slots: 1, transactional },
-        );
-        // The settlement stands behind the extension; in a transaction it is not sent before its end.
-        const blocked = transactional ? 1 : 2;
-        await handled.opened;
-        await until(async () => (await waiting()).rowCount === blocked);
-        await blocker.query("SELECT pg_advisory_unlock(1)");
-        await until(async () => (await jobs.rows()).every(({ isDone }) => isDone));
-        await worker.stop();
-        expect(worker.told).toEqual([`claimed ${id}`, `settled ack ${id}`]);
-        expect(await jobs.effects()).toEqual(transactional ? ["a"] : []);
-      },
-    );
-
     test("design 5: acknowledgements that become ready together share statements, and each is told on its own", async () => {
       const jobs = await openForm(open, { form: "lease" });
       const ids = await jobs.insert(...Array.from({ length: 40 }, (_, n) => `${n}`));
@@ -321,9 +258,7 @@ describe("the lease form", () => {
 
     test("56: one row that cannot be settled costs none of those that are settled with it", async () => {
       const jobs = await openForm(open, { form: "lease" });
-      await jobs.query(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$
-        BEGIN IF OLD.pay = 'bad' THEN RAISE EXCEPTION 'refused'; END IF; RETURN OLD; END $$;
-        CREATE TRIGGER refuse BEFORE DELETE ON jobs FOR EACH ROW EXECUTE FUNCTION refuse()`);
+      await jobs.query(jobs.words.refuse("bad"));
       await jobs.insert("good", "bad", "good", "good");
       const gate = new Gate();
       const worker = subscribe(jobs, () => gate.opened, { leaseMs: 2000 });
@@ -332,7 +267,7 @@ describe("the lease form", () => {
       await until(async () => (await jobs.rows()).length === 1);
       expect(await jobs.rows()).toMatchObject([{ text: "bad", isLeased: true }]);
       // It is tried again while the lease lasts.
-      await jobs.query("DROP TRIGGER refuse ON jobs");
+      await jobs.query(jobs.words.allow);
       await until(async () => (await jobs.rows()).length === 0);
       await worker.stop();
       expect(worker.told.filter((line) => line.startsWith("returned"))).toEqual([]);
@@ -340,15 +275,82 @@ describe("the lease form", () => {
 
     test("35: a settlement that fails for a whole lease is said, with its event and table, and left to the lease", async () => {
       const jobs = await openForm(open, { form: "lease" });
-      await jobs.query(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$
-        BEGIN RAISE EXCEPTION 'refused'; END $$;
-        CREATE TRIGGER refuse BEFORE DELETE ON jobs FOR EACH ROW EXECUTE FUNCTION refuse()`);
+      await jobs.query(jobs.words.refuse("%"));
       const [id] = await jobs.insert("a");
       const worker = subscribe(jobs, () => {}, { leaseMs: SHORT_LEASE });
       await until(() => worker.told.includes(`returned failed ${id}`));
       await worker.stop();
       expect(worker.logger.of("settlement_failed")[0]?.message).toMatch(/"ack".*jobs/);
     });
+  });
+
+  forEachSource({ connections: "one" }, (_name, open) => {
+    test("T14, T4: a swallowed SQL error and a constraint that fails at COMMIT are failures of the handler", async () => {
+      const jobs = await openForm(open, { form: "lease" });
+      await jobs.query(
+        "CREATE TABLE once (what text UNIQUE DEFERRABLE INITIALLY DEFERRED); INSERT INTO once VALUES ('a')",
+      );
+      await jobs.insert("swallows", "collides", "passes");
+      const worker = subscribe(
+        jobs,
+        async ({ texts: [text], tx }) => {
+          await tx.query(jobs.effect, [text]);
+          if (text === "swallows") await tx.query("SELECT 1 / 0").catch(() => {});
+          if (text === "collides") await tx.query("INSERT INTO once VALUES ('a')");
+        },
+        { transactional: true },
+      );
+      await until(() => worker.told.filter((line) => line.startsWith("settled")).length === 3);
+      await worker.stop();
+      expect(await jobs.effects()).toEqual(["passes"]);
+      expect(worker.failures.map(String).join()).toMatch(/aborted the handler's transaction/);
+      expect(worker.failures.map(String).join()).toMatch(/duplicate key/);
+      expect(await jobs.rows()).toMatchObject([
+        { text: "swallows", isDue: false, isLeased: false },
+        { text: "collides", isDue: false, isLeased: false },
+      ]);
+    });
+  });
+
+  forEachSource({ connections: "many" }, (_name, open) => {
+    test.each([false, true])(
+      "33: a settlement that meets its own extension uses the token that holds (transactional: %s)",
+      async (transactional) => {
+        const jobs = await openForm(open, { form: "lease", keeps: true });
+        // Extensions wait in the middle of their work, with the row locked.
+        await jobs.query(`CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS $$
+          BEGIN PERFORM pg_advisory_xact_lock(1); RETURN NEW; END $$;
+          CREATE TRIGGER wait BEFORE UPDATE ON jobs FOR EACH ROW
+          WHEN (OLD.lease <> NEW.lease) EXECUTE FUNCTION wait()`);
+        const [id] = await jobs.insert("a");
+        const blocker = await jobs.another().connect();
+        onTestFinished(() => blocker.release());
+        await blocker.query("SELECT pg_advisory_lock(1)");
+        const handled = new Gate();
+        const waiting = () =>
+          jobs.query(
+            "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()",
+          );
+        const worker = subscribe(
+          jobs,
+          async ({ tx }) => {
+            if (transactional) await tx.query(jobs.effect, ["a"]);
+            await until(async () => (await waiting()).rowCount === 1);
+            handled.open();
+          },
+          { leaseMs: 4000, slots: 1, transactional },
+        );
+        // The settlement stands behind the extension; in a transaction it is not sent before its end.
+        const blocked = transactional ? 1 : 2;
+        await handled.opened;
+        await until(async () => (await waiting()).rowCount === blocked);
+        await blocker.query("SELECT pg_advisory_unlock(1)");
+        await until(async () => (await jobs.rows()).every(({ isDone }) => isDone));
+        await worker.stop();
+        expect(worker.told).toEqual([`claimed ${id}`, `settled ack ${id}`]);
+        expect(await jobs.effects()).toEqual(transactional ? ["a"] : []);
+      },
+    );
 
     test.each(["repeatableRead", "serializable"] as const)(
       "62: at %s a handler of several leases commits, and other workers pass its row",
@@ -362,7 +364,7 @@ describe("the lease form", () => {
             jobs,
             async ({ texts: [text], tx }) => {
               const { rows } = await tx.query("SHOW transaction_isolation");
-              await tx.query(EFFECT, [`${text} ${Object.values(rows[0] ?? {})[0]}`]);
+              await tx.query(jobs.effect, [`${text} ${Object.values(rows[0] ?? {})[0]}`]);
               if (text !== "slow") return;
               slow += 1;
               await timePasses(jobs, 2.5 * SHORT_LEASE);
@@ -389,10 +391,13 @@ describe("the lease form", () => {
 
 /** Waits until the database's clock has gone on by so much. */
 async function timePasses(jobs: OpenedForm, ms: number): Promise<void> {
-  const { rows } = await jobs.query<{ now: string }>("SELECT clock_timestamp()::text AS now");
-  const over = "SELECT clock_timestamp() > $1::timestamptz + $2::int * interval '1 ms' AS is_over";
+  const { later, now, text } = jobs.words;
+  const { rows } = await jobs.query<{ then_: string }>(`SELECT ${text(now)} AS then_`);
+  const then = `CAST('${rows[0]?.then_}' AS ${jobs.dialect === "postgres" ? "timestamptz" : "CHAR(40)"})`;
   await until(async () => {
-    const answer = await jobs.query<{ is_over: boolean }>(over, [rows[0]?.now, ms]);
-    return answer.rows[0]?.is_over;
+    const answer = await jobs.query<{ is_over: unknown }>(
+      `SELECT ${now} > ${later(then, ms)} AS is_over`,
+    );
+    return Boolean(answer.rows[0]?.is_over);
   });
 }

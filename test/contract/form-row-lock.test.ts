@@ -1,16 +1,12 @@
 import { describe, expect, test } from "vitest";
-import { EFFECT, openForm, subscribe } from "../support/form-table.ts";
+import { openForm, subscribe } from "../support/form-table.ts";
 import { Gate } from "../support/gate.ts";
-import { forEachSource } from "../support/sources.ts";
+import { forEachSource, forEachTarget } from "../support/sources.ts";
 import { until } from "../support/until.ts";
 import { WatchedSource } from "../support/work-inbox.ts";
 
-const REFUSE = `CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$
-  BEGIN IF OLD.pay LIKE 'bad%' THEN RAISE EXCEPTION 'refused'; END IF; RETURN OLD; END $$;
-  CREATE TRIGGER refuse BEFORE DELETE ON jobs FOR EACH ROW EXECUTE FUNCTION refuse()`;
-
 describe("the row lock form", () => {
-  forEachSource({ connections: "one" }, (_name, open) => {
+  forEachTarget({ connections: "one", form: "rowLock" }, (_target, open) => {
     test("26: ack and drop mark or delete; retry, retry after and dead letter count the attempt or move", async () => {
       const jobs = await openForm(open, { form: "rowLock", keeps: true });
       const ids = await jobs.insert("ack", "drop", "later", "retry", "dead");
@@ -56,7 +52,7 @@ describe("the row lock form", () => {
 
     test("27: a settlement that fails is said with its event and table, and the row is claimable at once", async () => {
       const jobs = await openForm(open, { form: "rowLock" });
-      await jobs.query(REFUSE);
+      await jobs.query(jobs.words.refuse("bad%"));
       const [id] = await jobs.insert("bad");
       const worker = subscribe(jobs, () => {});
       await until(() => worker.told.filter((line) => line === `returned failed ${id}`).length > 1);
@@ -65,31 +61,9 @@ describe("the row lock form", () => {
       expect(await jobs.rows()).toMatchObject([{ attempt: 1, isDue: true }]);
     });
 
-    test("T5, 27: a deadlock in a settlement is a redelivery, and no failed attempt", async () => {
-      const jobs = await openForm(open, { form: "rowLock" });
-      await jobs.query(`CREATE TABLE trouble (code text); INSERT INTO trouble VALUES ('40P01');
-        CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$
-        DECLARE code text;
-        BEGIN
-          SELECT t.code INTO code FROM trouble AS t;
-          IF code IS NOT NULL THEN RAISE EXCEPTION 'in trouble' USING ERRCODE = code; END IF;
-          RETURN OLD;
-        END $$;
-        CREATE TRIGGER fail BEFORE DELETE ON jobs FOR EACH ROW EXECUTE FUNCTION fail()`);
-      const [id] = await jobs.insert("a");
-      const worker = subscribe(jobs, () => {});
-      await until(() => worker.logger.of("redelivered").length > 1);
-      expect(await jobs.rows()).toMatchObject([{ attempt: 1 }]);
-      await jobs.query("DELETE FROM trouble");
-      await until(() => worker.told.includes(`settled ack ${id}`));
-      await worker.stop();
-      expect(worker.failures).toEqual([]);
-      expect(worker.logger.of("settlement_failed")).toEqual([]);
-    });
-
     test("56: one failing settlement of a batch does not undo its siblings", async () => {
       const jobs = await openForm(open, { form: "rowLock" });
-      await jobs.query(REFUSE);
+      await jobs.query(jobs.words.refuse("bad%"));
       const [, bad] = await jobs.insert("a", "bad", "b", "c");
       const worker = subscribe(
         jobs,
@@ -113,7 +87,7 @@ describe("the row lock form", () => {
       const worker = subscribe(
         jobs,
         async ({ texts: [text], tx }) => {
-          await tx.query(EFFECT, [text]);
+          await tx.query(jobs.effect, [text]);
           if (text === "throw") throw new Error("no");
           if (text === "later") return { kind: "retryAfter", delayMs: 3_600_000 };
           return text === "drop" ? { kind: "drop" } : undefined;
@@ -129,40 +103,13 @@ describe("the row lock form", () => {
       ]);
     });
 
-    test("T14, T4: a swallowed SQL error and a deferred constraint are the handler's failures, settled in the same transaction", async () => {
-      const jobs = await openForm(open, { form: "rowLock" });
-      await jobs.query(
-        "CREATE TABLE once (what text UNIQUE DEFERRABLE INITIALLY DEFERRED); INSERT INTO once VALUES ('a')",
-      );
-      await jobs.insert("swallows", "collides", "passes");
-      const worker = subscribe(
-        jobs,
-        async ({ texts: [text], tx }) => {
-          await tx.query(EFFECT, [text]);
-          if (text === "swallows") await tx.query("SELECT 1 / 0").catch(() => {});
-          if (text === "collides") await tx.query("INSERT INTO once VALUES ('a')");
-        },
-        { transactional: true },
-      );
-      await until(() => worker.told.filter((line) => line.startsWith("settled")).length === 3);
-      await worker.stop();
-      expect(await jobs.effects()).toEqual(["passes"]);
-      expect(worker.failures.map(String).join()).toMatch(/aborted the handler's transaction/);
-      expect(worker.failures.map(String).join()).toMatch(/duplicate key/);
-      expect(await jobs.rows()).toMatchObject([
-        { text: "swallows", isDue: false, attempt: 2 },
-        { text: "collides", isDue: false, attempt: 2 },
-      ]);
-      expect(worker.told.filter((line) => line.startsWith("returned"))).toEqual([]);
-    });
-
     test("63: a handler that would end its transaction gets an error, and nothing is settled as done", async () => {
       const jobs = await openForm(open, { form: "rowLock" });
       await jobs.insert("COMMIT", "ROLLBACK");
       const worker = subscribe(
         jobs,
         async ({ texts: [text], tx }) => {
-          await tx.query(EFFECT, [text]);
+          await tx.query(jobs.effect, [text]);
           await tx.query(String(text));
         },
         { transactional: true },
@@ -181,7 +128,7 @@ describe("the row lock form", () => {
       const worker = subscribe(
         jobs,
         async ({ signal, tx }) => {
-          await tx.query(EFFECT, ["a"]);
+          await tx.query(jobs.effect, ["a"]);
           hasWritten = true;
           await new Promise<void>((resolve) => {
             if (signal.aborted) resolve();
@@ -208,7 +155,7 @@ describe("the row lock form", () => {
     });
   });
 
-  forEachSource({ connections: "many" }, (_name, open) => {
+  forEachTarget({ connections: "many", form: "rowLock" }, (_target, open) => {
     test("25: the row is locked while its handler runs, and other workers pass it", async () => {
       const jobs = await openForm(open, { form: "rowLock" });
       const [first, second] = await jobs.insert("slow", "quick");
@@ -223,7 +170,60 @@ describe("the row lock form", () => {
       await Promise.all([slow.stop(), quick.stop()]);
       expect(quick.told).toEqual([`claimed ${second}`, `settled ack ${second}`]);
     });
+  });
 
+  forEachSource({ connections: "one" }, (_name, open) => {
+    test("T5, 27: a deadlock in a settlement is a redelivery, and no failed attempt", async () => {
+      const jobs = await openForm(open, { form: "rowLock" });
+      await jobs.query(`CREATE TABLE trouble (code text); INSERT INTO trouble VALUES ('40P01');
+        CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$
+        DECLARE code text;
+        BEGIN
+          SELECT t.code INTO code FROM trouble AS t;
+          IF code IS NOT NULL THEN RAISE EXCEPTION 'in trouble' USING ERRCODE = code; END IF;
+          RETURN OLD;
+        END $$;
+        CREATE TRIGGER fail BEFORE DELETE ON jobs FOR EACH ROW EXECUTE FUNCTION fail()`);
+      const [id] = await jobs.insert("a");
+      const worker = subscribe(jobs, () => {});
+      await until(() => worker.logger.of("redelivered").length > 1);
+      expect(await jobs.rows()).toMatchObject([{ attempt: 1 }]);
+      await jobs.query("DELETE FROM trouble");
+      await until(() => worker.told.includes(`settled ack ${id}`));
+      await worker.stop();
+      expect(worker.failures).toEqual([]);
+      expect(worker.logger.of("settlement_failed")).toEqual([]);
+    });
+
+    test("T14, T4: a swallowed SQL error and a deferred constraint are the handler's failures, settled in the same transaction", async () => {
+      const jobs = await openForm(open, { form: "rowLock" });
+      await jobs.query(
+        "CREATE TABLE once (what text UNIQUE DEFERRABLE INITIALLY DEFERRED); INSERT INTO once VALUES ('a')",
+      );
+      await jobs.insert("swallows", "collides", "passes");
+      const worker = subscribe(
+        jobs,
+        async ({ texts: [text], tx }) => {
+          await tx.query(jobs.effect, [text]);
+          if (text === "swallows") await tx.query("SELECT 1 / 0").catch(() => {});
+          if (text === "collides") await tx.query("INSERT INTO once VALUES ('a')");
+        },
+        { transactional: true },
+      );
+      await until(() => worker.told.filter((line) => line.startsWith("settled")).length === 3);
+      await worker.stop();
+      expect(await jobs.effects()).toEqual(["passes"]);
+      expect(worker.failures.map(String).join()).toMatch(/aborted the handler's transaction/);
+      expect(worker.failures.map(String).join()).toMatch(/duplicate key/);
+      expect(await jobs.rows()).toMatchObject([
+        { text: "swallows", isDue: false, attempt: 2 },
+        { text: "collides", isDue: false, attempt: 2 },
+      ]);
+      expect(worker.told.filter((line) => line.startsWith("returned"))).toEqual([]);
+    });
+  });
+
+  forEachSource({ connections: "many" }, (_name, open) => {
     test("S1, 25: rows of a session that dies are back at once, and no attempt is spent", async () => {
       const jobs = await openForm(open, { form: "rowLock" });
       const [id] = await jobs.insert("a");
@@ -249,7 +249,7 @@ describe("the row lock form", () => {
       const worker = subscribe(
         jobs,
         async ({ texts: [text], tx }) => {
-          await tx.query(EFFECT, [text]);
+          await tx.query(jobs.effect, [text]);
         },
         { transactional: true, onFailure: { kind: "retry" } },
       );

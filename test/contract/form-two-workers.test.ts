@@ -1,30 +1,31 @@
 import { describe, expect, test } from "vitest";
 import type { FormName } from "../../src/table/description.ts";
-import { EFFECT, openForm, subscribe } from "../support/form-table.ts";
-import { forEachSource } from "../support/sources.ts";
+import { openForm, subscribe } from "../support/form-table.ts";
+import { forEachTarget } from "../support/sources.ts";
 import { until } from "../support/until.ts";
 
 describe("two workers on one table", () => {
-  forEachSource({ connections: "many" }, (_name, open) => {
-    test.each<[FormName, boolean]>([
+  forEachTarget({ connections: "one writer" }, (target, open) => {
+    const both: readonly [FormName, boolean][] = [
       ["rowLock", false],
       ["rowLock", true],
       ["lease", false],
       ["lease", true],
       ["advisoryLock", false],
       ["advisoryLock", true],
-    ])(
+    ];
+    test.each(both.filter(([form]) => target.dialect.features.forms.includes(form)))(
       "18: %s (transactional: %s): 200 rows go out exactly once each",
       async (form, transactional) => {
         const jobs = await openForm(open, { form });
-        await jobs.query("INSERT INTO jobs (pay) SELECT n FROM generate_series(1, 200) AS n");
+        await jobs.query(series(200));
         const seen: string[] = [];
         const workers = [jobs.source, jobs.another()].map((source) =>
           subscribe(
             jobs,
             async ({ texts: [text = ""], tx }) => {
               seen.push(text);
-              if (transactional) await tx.query(EFFECT, [text]);
+              if (transactional) await tx.query(jobs.effect, [text]);
             },
             { source, transactional },
           ),
@@ -39,11 +40,12 @@ describe("two workers on one table", () => {
       },
     );
 
-    test.each<FormName>(["rowLock", "lease"])(
+    const fifo: readonly FormName[] = ["rowLock", "lease"];
+    test.each(fifo.filter((form) => target.dialect.features.forms.includes(form)))(
       "45: %s: a fifo group has one row in work, and its rows go out in order, also with late ones between",
       async (form) => {
         const jobs = await openForm(open, { form, fifo: "fifo", keeps: true });
-        await jobs.query("INSERT INTO jobs (pay) SELECT n FROM generate_series(1, 40) AS n");
+        await jobs.query(series(40));
         let running = 0;
         let most = 0;
         const order: number[] = [];
@@ -73,3 +75,9 @@ describe("two workers on one table", () => {
     );
   });
 });
+
+/** Rows of the texts 1 to \`n\`. */
+function series(n: number): string {
+  const texts = Array.from({ length: n }, (_, at) => `('${at + 1}')`);
+  return `INSERT INTO jobs (pay) VALUES ${texts.join(", ")}`;
+}

@@ -9,6 +9,7 @@ import { LineLogger } from "./inbox.ts";
 import type { Open, OpenedSource, OpenOptions, Target } from "./sources.ts";
 import { TestClock } from "./test-clock.ts";
 import { until } from "./until.ts";
+import { POSTGRES, wordsOf } from "./words.ts";
 
 /** Columns that every table of these tests has. */
 const common = {
@@ -63,43 +64,6 @@ export function transactionalTables(
   return isLock ? [LeaseJobs, LockJobs] : [LeaseJobs];
 }
 
-/** What tests say in the words of each database. */
-interface Words {
-  readonly effects: string;
-  readonly effect: string;
-  /** Of {@link StoredRow}, but for what all databases say alike. */
-  readonly later: string;
-  readonly text: (column: string) => string;
-}
-
-const WORDS: Readonly<Record<string, Words>> = {
-  postgres: {
-    effects: "CREATE TABLE effects (n bigint GENERATED ALWAYS AS IDENTITY, what text NOT NULL)",
-    effect: "INSERT INTO effects (what) VALUES ($1)",
-    later: "due > clock_timestamp()",
-    text: (column) => `${column}::text`,
-  },
-  mysql: {
-    effects:
-      "CREATE TABLE effects (n BIGINT AUTO_INCREMENT PRIMARY KEY, what VARCHAR(255) NOT NULL)",
-    effect: "INSERT INTO effects (what) VALUES (?)",
-    later: "due > UTC_TIMESTAMP(6)",
-    text: (column) => `CAST(${column} AS CHAR)`,
-  },
-  sqlite: {
-    effects: "CREATE TABLE effects (n INTEGER PRIMARY KEY, what TEXT NOT NULL)",
-    effect: "INSERT INTO effects (what) VALUES (?)",
-    later: "due > strftime('%Y-%m-%dT%H:%M:%fZ', 'now')",
-    text: (column) => `CAST(${column} AS TEXT)`,
-  },
-};
-
-function wordsOf(dialect: string): Words {
-  const words = WORDS[dialect];
-  if (words === undefined) throw new Error(`the tests have no words for ${dialect} yet`);
-  return words;
-}
-
 /** Creates the tables, and `effects`, which handlers write to. */
 export async function openTables(
   open: Open,
@@ -120,14 +84,14 @@ export async function openTables(
     ...opened,
     create,
     effect: words.effect,
-    later: words.later,
+    later: `due > ${words.now}`,
     async effects() {
       const found = await opened.query<{ what: string }>("SELECT what FROM effects ORDER BY n");
       return found.rows.map(({ what }) => what);
     },
     async rows({ description }) {
       const found = await opened.query<StoredRow>(
-        `SELECT ${words.text("id")} AS id, grp, attempt, ${words.later} AS later, reason,
+        `SELECT ${words.text("id")} AS id, grp, attempt, due > ${words.now} AS later, reason,
           ${words.text("payload")} AS payload FROM ${description.name} ORDER BY id`,
       );
       // Truth is a number where there is no type for it.
@@ -158,7 +122,7 @@ export interface StoredRow {
 }
 
 /** A handler's write on PostgreSQL. */
-export const EFFECT = "INSERT INTO effects (what) VALUES ($1)";
+export const EFFECT: string = POSTGRES.effect;
 
 /** A broker that polls every 20 ms, and is stopped when its test ends. */
 export function testBroker(

@@ -11,6 +11,7 @@ import { fromMysql2 } from "../../src/driver/mysql2.ts";
 import { fromPg } from "../../src/driver/pg.ts";
 import { fromPglite } from "../../src/driver/pglite.ts";
 import { fromPostgresJs } from "../../src/driver/postgres-js.ts";
+import type { FormName } from "../../src/table/description.ts";
 import { createDatabase, isMissing } from "./databases.ts";
 import { HandmadeSource } from "./handmade.ts";
 import { createMysqlDatabase } from "./mysql-database.ts";
@@ -96,6 +97,8 @@ export type Open = (options?: OpenOptions) => Promise<OpenedSource>;
 interface Needs {
   /** `many` leaves out sources with one connection, `one writer` those with one connection alone. */
   readonly connections: "many" | "one writer" | "one";
+  /** Leaves out databases that do not hold rows so. */
+  readonly form?: FormName;
 }
 
 /** Runs the same tests through every way to reach PostgreSQL. Each `open()` gives an empty database. */
@@ -116,6 +119,7 @@ export function forEachTarget(needs: Needs, define: (target: Target, open: Open)
   for (const name of namesOf(TARGETS)) {
     const { database } = TARGETS[name];
     const dialect = dialectNamed(DIALECTS[database] ?? database);
+    if (needs.form !== undefined && !dialect.features.forms.includes(needs.form)) continue;
     forSource(name, TARGETS[name], needs, (open) => define({ name, dialect }, open));
   }
 }

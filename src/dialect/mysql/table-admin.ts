@@ -84,7 +84,7 @@ LIMIT ${sql.param("limit")}`);
   const locked = held.statement(`SELECT CAST(i.${held.id} AS CHAR) AS id
 FROM ${given(held)} STRAIGHT_JOIN ${held.byId} ON ${isGiven(held)}
 WHERE ${held.of("processedAt")} IS NOT NULL
-FOR UPDATE SKIP LOCKED`);
+FOR UPDATE`);
   const removed = remove(gone);
   return programOf([found, locked, removed], function* (values) {
     const old = (yield bind(found, values)).rows;
