@@ -4,7 +4,7 @@ import type { ConnectionSource } from "../../src/driver/connection.ts";
 import { SchemaError, TableError } from "../../src/errors.ts";
 import { c } from "../../src/table/columns.ts";
 import { LeaseJobs, LockJobs, openTables, rejection, testBroker } from "../support/broker-table.ts";
-import { forEachSource } from "../support/sources.ts";
+import { forEachSource, forEachTarget } from "../support/sources.ts";
 import { until } from "../support/until.ts";
 
 const columns = {
@@ -27,7 +27,64 @@ async function preparedStatements(source: ConnectionSource): Promise<unknown[]> 
 }
 
 describe("the start of a broker", () => {
+  forEachTarget({ connections: "one", form: "rowLock" }, ({ dialect }, open) => {
+    test("22: one subscription that does not fit stops the others with it", async () => {
+      const db = await openTables(open, [LeaseJobs]);
+      const { broker, logger } = testBroker(db.source);
+      broker.subscribe(LeaseJobs.queue("a"), () => undefined);
+      broker.subscribe(LockJobs.queue("a"), { name: "locks" }, () => undefined);
+      const error = await rejection(broker.run());
+      expect(String(error)).toContain("the database has no table lock_jobs");
+      expect(logger.of("subscription_failed")).toMatchObject([
+        { level: "error", fields: { subscription: "locks" } },
+      ]);
+      expect(broker.stats().every(({ state }) => state === "stopped")).toBe(true);
+    });
+
+    test("23: warns of an isolation level at which row locks fail, where it is one", async () => {
+      const Strict = inboxTable("strict_jobs", { columns, isolation: "serializable" });
+      const db = await openTables(open, [Strict, Plain]);
+      const { broker, logger } = testBroker(db.source);
+      broker.subscribe(Strict.queue(), () => undefined);
+      broker.subscribe(Plain.queue(), () => undefined);
+      await broker.start();
+      expect(logger.of("isolation_advice")).toMatchObject([
+        { level: "warn", fields: { queue: "strict_jobs", level: "serializable" } },
+      ]);
+    });
+
+    test("8: a level that the database does not open is refused when subscribing", async () => {
+      const db = await openTables(open, []);
+      const Snapshot = inboxTable("snapshot_jobs", { columns, isolation: "snapshot" });
+      const { broker } = testBroker(db.source);
+      const wrong = () => broker.subscribe(Snapshot.queue(), () => undefined);
+      expect(() => broker.route("snapshots", Snapshot.queue())).toThrow(TableError);
+      expect(wrong).toThrow(TableError);
+      expect(wrong).toThrow(
+        new RegExp(
+          `snapshot_jobs: ${dialect.name} opens no transaction at isolation snapshot; it opens .*readCommitted`,
+        ),
+      );
+    });
+  });
+
   forEachSource({ connections: "one" }, (_name, open) => {
+    test("22: a statement that is refused when it is planned leaves nothing either", async () => {
+      const db = await openTables(open, [Plain]);
+      await db.query("ALTER TABLE plain_jobs RENAME TO stored");
+      await db.query("CREATE VIEW plain_jobs AS SELECT DISTINCT * FROM stored");
+      for (const _ of ["once", "and again"]) {
+        const { broker } = testBroker(db.source);
+        broker.subscribe(Plain.queue(), () => undefined);
+        const error = await rejection(broker.start());
+        expect(error).toBeInstanceOf(SchemaError);
+        expect(String(error)).toMatch(
+          /refuses the statement "\w+" on table plain_jobs: .*(view|DISTINCT)/,
+        );
+      }
+      expect(await preparedStatements(db.source)).toEqual([]);
+    });
+
     test("22: a statement that the server refuses stops the start, with its name and the table's", async () => {
       const db = await openTables(open, []);
       await db.query(
@@ -57,35 +114,6 @@ describe("the start of a broker", () => {
       expect(await preparedStatements(db.source)).toEqual([]);
     });
 
-    test("22: a statement that is refused when it is planned leaves nothing either", async () => {
-      const db = await openTables(open, [Plain]);
-      await db.query("ALTER TABLE plain_jobs RENAME TO stored");
-      await db.query("CREATE VIEW plain_jobs AS SELECT DISTINCT * FROM stored");
-      for (const _ of ["once", "and again"]) {
-        const { broker } = testBroker(db.source);
-        broker.subscribe(Plain.queue(), () => undefined);
-        const error = await rejection(broker.start());
-        expect(error).toBeInstanceOf(SchemaError);
-        expect(String(error)).toMatch(
-          /refuses the statement "\w+" on table plain_jobs: .*(view|DISTINCT)/,
-        );
-      }
-      expect(await preparedStatements(db.source)).toEqual([]);
-    });
-
-    test("22: one subscription that does not fit stops the others with it", async () => {
-      const db = await openTables(open, [LeaseJobs]);
-      const { broker, logger } = testBroker(db.source);
-      broker.subscribe(LeaseJobs.queue("a"), () => undefined);
-      broker.subscribe(LockJobs.queue("a"), { name: "locks" }, () => undefined);
-      const error = await rejection(broker.run());
-      expect(String(error)).toContain("the database has no table lock_jobs");
-      expect(logger.of("subscription_failed")).toMatchObject([
-        { level: "error", fields: { subscription: "locks" } },
-      ]);
-      expect(broker.stats().every(({ state }) => state === "stopped")).toBe(true);
-    });
-
     test("23: warns of a missing index, with the one to create, and not once it is there", async () => {
       const db = await openTables(open, []);
       const [create, ...indexes] = LeaseJobs.ddl("postgres");
@@ -101,30 +129,6 @@ describe("the start of a broker", () => {
       second.broker.subscribe(LeaseJobs.queue("a"), () => undefined);
       await second.broker.start();
       expect(second.logger.of("index_advice")).toEqual([]);
-    });
-
-    test("23: warns of an isolation level at which row locks fail, where it is one", async () => {
-      const Strict = inboxTable("strict_jobs", { columns, isolation: "serializable" });
-      const db = await openTables(open, [Strict, Plain]);
-      const { broker, logger } = testBroker(db.source);
-      broker.subscribe(Strict.queue(), () => undefined);
-      broker.subscribe(Plain.queue(), () => undefined);
-      await broker.start();
-      expect(logger.of("isolation_advice")).toMatchObject([
-        { level: "warn", fields: { queue: "strict_jobs", level: "serializable" } },
-      ]);
-    });
-
-    test("8: a level that the database does not open is refused when subscribing", async () => {
-      const db = await openTables(open, []);
-      const Snapshot = inboxTable("snapshot_jobs", { columns, isolation: "snapshot" });
-      const { broker } = testBroker(db.source);
-      const wrong = () => broker.subscribe(Snapshot.queue(), () => undefined);
-      expect(() => broker.route("snapshots", Snapshot.queue())).toThrow(TableError);
-      expect(wrong).toThrow(TableError);
-      expect(wrong).toThrow(
-        "snapshot_jobs: postgres opens no transaction at isolation snapshot; it opens readCommitted",
-      );
     });
 
     test("53: a move into another table copies each column, and starts the attempt anew", async () => {

@@ -7,7 +7,7 @@ import { TableError } from "../../src/errors.ts";
 import { deadLetter } from "../../src/outcome.ts";
 import { c } from "../../src/table/columns.ts";
 import {
-  FORMS,
+  formsOf,
   LeaseJobs,
   LockJobs,
   openTables,
@@ -15,7 +15,7 @@ import {
   testBroker,
 } from "../support/broker-table.ts";
 import { Gate } from "../support/gate.ts";
-import { forEachSource } from "../support/sources.ts";
+import { forEachSource, forEachTarget } from "../support/sources.ts";
 import { until } from "../support/until.ts";
 
 const Graves = inboxTable("graves", {
@@ -41,8 +41,8 @@ const Numbered = inboxTable("numbered", {
 });
 
 describe("78: dead letters in code", () => {
-  forEachSource({ connections: "many" }, (_name, open) => {
-    test.each(FORMS)(
+  forEachTarget({ connections: "many" }, (target, open) => {
+    test.each(formsOf(target))(
       "78: a $form queue's dead letters are looked at and worked again",
       async ({ Jobs }) => {
         const db = await openTables(open, [Jobs]);
@@ -61,16 +61,19 @@ describe("78: dead letters in code", () => {
         const dead = deadLetters(db.source, failed);
         await until(async () => (await dead.list()).length === 2);
         const rows = await dead.list({ limit: 1 });
-        expect(rows).toMatchObject([
-          { group: "failed", due: null, reason: "no stock", payload: '{"n": 2}', payloadLength: 8 },
-        ]);
+        expect(rows).toMatchObject([{ group: "failed", due: null, reason: "no stock" }]);
+        // PostgreSQL writes JSON in its own way, MariaDB keeps what it was given.
+        expect(rows[0]?.payload).toMatch(/^\{"n": ?2\}$/);
+        expect(rows[0]?.payloadLength).toBe(rows[0]?.payload?.length);
         const [{ id } = { id: "" }] = rows;
-        expect(await dead.list({ after: id })).toMatchObject([{ payload: '{"n": 1}' }]);
+        expect(await dead.list({ after: id })).toMatchObject([
+          { payload: expect.stringMatching(/^\{"n": ?1\}$/) },
+        ]);
         expect((await dead.show(BigInt(id)))?.columns).toMatchObject({
           id,
           grp: "failed",
           reason: "no stock",
-          payload: '{"n": 2}',
+          payload: expect.stringMatching(/^\{"n": ?2\}$/),
         });
         expect(await dead.show("999")).toBeUndefined();
         expect(await tableStatus(db.source, failed)).toMatchObject([
@@ -88,6 +91,42 @@ describe("78: dead letters in code", () => {
       },
     );
 
+    test.each(formsOf(target))(
+      "78: a $form row whose handler runs is left alone",
+      async ({ Jobs }) => {
+        const db = await openTables(open, [Jobs]);
+        const failed = Jobs.queue("failed");
+        const { broker } = testBroker(db.source);
+        const gate = new Gate();
+        broker.subscribe(failed, () => gate.opened);
+        await failed.insert(db.source, { n: 1 });
+        await broker.start();
+        await until(() => broker.stats()[0]?.inWork === 1);
+        const dead = deadLetters(db.source, failed);
+        const [{ id } = { id: "" }] = await dead.list();
+        expect(await dead.purge({ ids: [id] })).toEqual([]);
+        expect(await dead.retry({ ids: [id], to: Jobs.queue("work") })).toMatchObject({ ids: [] });
+        gate.open();
+        await until(() => broker.stats()[0]?.settled.ack === 1);
+        expect(await db.rows(Jobs)).toEqual([]);
+      },
+    );
+
+    test("78: groups may be numbers, and the clock the host's", async () => {
+      const db = await openTables(open, [Numbered]);
+      await Numbered.insert(db.source, [{ grp: 1 }, { grp: 1 }, { grp: 22 }]);
+      expect(await tableStatus(db.source, Numbered)).toMatchObject([
+        { group: "1", waiting: 2 },
+        { group: "22", waiting: 1 },
+      ]);
+      const dead = deadLetters(db.source, Numbered.queue(1));
+      const { ids } = await dead.retry({ all: true, to: Numbered.queue(22) });
+      expect(ids).toHaveLength(2);
+      expect(await tableStatus(db.source, Numbered)).toMatchObject([{ group: "22", waiting: 3 }]);
+    });
+  });
+
+  forEachSource({ connections: "many" }, (_name, open) => {
     test("78: rows go back to the table that they came from, and start anew there", async () => {
       const db = await openTables(open, [LockJobs, Graves, Done]);
       await Graves.insert(
@@ -117,24 +156,6 @@ describe("78: dead letters in code", () => {
       const work = deadLetters(db.source, to);
       expect(await rejection(work.retry({ all: true, to }))).toBeInstanceOf(TypeError);
       expect(await rejection(work.retry({ all: true, to: Done }))).toBeInstanceOf(TableError);
-    });
-
-    test.each(FORMS)("78: a $form row whose handler runs is left alone", async ({ Jobs }) => {
-      const db = await openTables(open, [Jobs]);
-      const failed = Jobs.queue("failed");
-      const { broker } = testBroker(db.source);
-      const gate = new Gate();
-      broker.subscribe(failed, () => gate.opened);
-      await failed.insert(db.source, { n: 1 });
-      await broker.start();
-      await until(() => broker.stats()[0]?.inWork === 1);
-      const dead = deadLetters(db.source, failed);
-      const [{ id } = { id: "" }] = await dead.list();
-      expect(await dead.purge({ ids: [id] })).toEqual([]);
-      expect(await dead.retry({ ids: [id], to: Jobs.queue("work") })).toMatchObject({ ids: [] });
-      gate.open();
-      await until(() => broker.stats()[0]?.settled.ack === 1);
-      expect(await db.rows(Jobs)).toEqual([]);
     });
 
     test("78: a row under a lease is left alone", async () => {
@@ -172,19 +193,6 @@ describe("78: dead letters in code", () => {
       expect(await rejection(purgeProcessed(db.source, Done, { olderThan: -1 }))).toBeInstanceOf(
         RangeError,
       );
-    });
-
-    test("78: groups may be numbers, and the clock the host's", async () => {
-      const db = await openTables(open, [Numbered]);
-      await Numbered.insert(db.source, [{ grp: 1 }, { grp: 1 }, { grp: 22 }]);
-      expect(await tableStatus(db.source, Numbered)).toMatchObject([
-        { group: "1", waiting: 2 },
-        { group: "22", waiting: 1 },
-      ]);
-      const dead = deadLetters(db.source, Numbered.queue(1));
-      const { ids } = await dead.retry({ all: true, to: Numbered.queue(22) });
-      expect(ids).toHaveLength(2);
-      expect(await tableStatus(db.source, Numbered)).toMatchObject([{ group: "22", waiting: 3 }]);
     });
   });
 });

@@ -9,7 +9,7 @@ import {
   retryAfter,
 } from "../../src/index.ts";
 import { testBroker } from "../../src/testing/index.ts";
-import { forEachSource } from "../support/sources.ts";
+import { forEachSource, forEachTarget } from "../support/sources.ts";
 
 const HOUR = 3_600_000;
 
@@ -28,33 +28,16 @@ const mails = Jobs.queue("mails");
 const failed = Jobs.queue("failed");
 
 describe("83: a broker in a service's own tests", () => {
-  forEachSource({ connections: "one" }, (_name, open) => {
+  forEachTarget({ connections: "one" }, ({ dialect }, open) => {
     const opened = async () => {
       const database = await open();
-      for (const statement of Jobs.ddl("postgres")) await database.query(statement);
+      for (const statement of Jobs.ddl(dialect.name)) await database.query(statement);
       return database;
     };
 
     /** A source made by hand does not say which database it is. */
     const started = (source: ConnectionSource, setUp: (broker: Broker) => void) =>
-      testBroker(source, setUp, { dialect: postgresDialect });
-
-    test("publish resolves when all that follows from it is settled, downstream messages included", async () => {
-      const { source, query } = await opened();
-      await using harness = await started(source, (broker) => {
-        broker.subscribe(orders, { transactional: true }, async (order, { tx }) => {
-          await mails.insert(tx, { about: order }, { database: "postgres" });
-        });
-        broker.subscribe(mails, async () => {});
-      });
-      await harness.publish(orders, { n: 1 });
-      expect(harness.messages(orders)).toEqual([{ n: 1 }]);
-      expect(harness.messages(mails)).toEqual([{ about: { n: 1 } }]);
-      expect(harness.calls(mails)).toMatchObject([
-        { attempt: 1, outcome: "ack", error: undefined },
-      ]);
-      expect((await query("SELECT 1 FROM jobs")).rows).toEqual([]);
-    });
+      testBroker(source, setUp, { dialect });
 
     test("advance moves the database's time too: a retry an hour later is worked without a wait", async () => {
       const { source } = await opened();
@@ -105,6 +88,35 @@ describe("83: a broker in a service's own tests", () => {
       ]);
       const { rows } = await query<{ queue: string }>("SELECT queue FROM jobs");
       expect(rows).toEqual([{ queue: "failed" }, { queue: "failed" }]);
+    });
+  });
+
+  forEachSource({ connections: "one" }, (_name, open) => {
+    const opened = async () => {
+      const database = await open();
+      for (const statement of Jobs.ddl("postgres")) await database.query(statement);
+      return database;
+    };
+
+    /** A source made by hand does not say which database it is. */
+    const started = (source: ConnectionSource, setUp: (broker: Broker) => void) =>
+      testBroker(source, setUp, { dialect: postgresDialect });
+
+    test("publish resolves when all that follows from it is settled, downstream messages included", async () => {
+      const { source, query } = await opened();
+      await using harness = await started(source, (broker) => {
+        broker.subscribe(orders, { transactional: true }, async (order, { tx }) => {
+          await mails.insert(tx, { about: order }, { database: "postgres" });
+        });
+        broker.subscribe(mails, async () => {});
+      });
+      await harness.publish(orders, { n: 1 });
+      expect(harness.messages(orders)).toEqual([{ n: 1 }]);
+      expect(harness.messages(mails)).toEqual([{ about: { n: 1 } }]);
+      expect(harness.calls(mails)).toMatchObject([
+        { attempt: 1, outcome: "ack", error: undefined },
+      ]);
+      expect((await query("SELECT 1 FROM jobs")).rows).toEqual([]);
     });
 
     test("what is recorded are copies, of each message of a batch", async () => {

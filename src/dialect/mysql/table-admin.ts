@@ -4,7 +4,9 @@ import type { RowsSettings } from "../administration.ts";
 import { bind } from "../bind.ts";
 import type { DeadLetterSettings } from "../dialect.ts";
 import type { Statement } from "../statement.ts";
+import { lockName } from "./lock-name.ts";
 import { quoted, timeText } from "./sql.ts";
+import { lockKey } from "./table-claim.ts";
 import { anew, copy, moving, remove } from "./table-dead-letter.ts";
 import { assigned, given, isGiven } from "./table-given.ts";
 import { all, TableSql } from "./table-names.ts";
@@ -112,8 +114,14 @@ function idle(table: TableDescription): Statement {
   const sql = new TableSql(table);
   return sql.statement(`SELECT CAST(i.${sql.id} AS CHAR) AS id
 FROM ${given(sql)} STRAIGHT_JOIN ${sql.byId} ON ${isGiven(sql)}
-WHERE ${all(sql.open(), sql.free(), inGroup(sql))}
+WHERE ${all(sql.open(), sql.free(), inGroup(sql), unlocked(sql))}
 FOR UPDATE SKIP LOCKED`);
+}
+
+/** No session holds the row's key, in the advisory lock form. */
+function unlocked(sql: TableSql): string[] {
+  if (sql.table.form !== "advisoryLock") return [];
+  return [`IS_FREE_LOCK(${lockName(lockKey(sql))}) = 1`];
 }
 
 /** The beginning of a payload, and how long it is. */
