@@ -99,6 +99,8 @@ interface Needs {
   readonly connections: "many" | "one writer" | "one";
   /** Leaves out databases that do not hold rows so. */
   readonly form?: FormName;
+  /** What is of one database alone, by the name of its dialect. */
+  readonly dialect?: string;
 }
 
 /** Runs the same tests through every way to reach PostgreSQL. Each `open()` gives an empty database. */
@@ -119,6 +121,7 @@ export function forEachTarget(needs: Needs, define: (target: Target, open: Open)
   for (const name of namesOf(TARGETS)) {
     const { database } = TARGETS[name];
     const dialect = dialectNamed(DIALECTS[database] ?? database);
+    if (needs.dialect !== undefined && dialect.name !== needs.dialect) continue;
     if (needs.form !== undefined && !dialect.features.forms.includes(needs.form)) continue;
     forSource(name, TARGETS[name], needs, (open) => define({ name, dialect }, open));
   }
