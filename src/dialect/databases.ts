@@ -17,7 +17,7 @@ export interface Databases {
     readonly listenNotify: true;
   };
   readonly sqlite: {
-    readonly forms: readonly ["lease"];
+    readonly forms: readonly ["lease", "advisoryLock"];
     readonly isolations: readonly [];
     readonly modes: readonly ["deferred", "immediate", "exclusive"];
     readonly listenNotify: false;
