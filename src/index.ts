@@ -74,6 +74,7 @@ export { postgres as postgresDialect } from "./dialect/postgres/postgres.ts";
 export type { Statement } from "./dialect/statement.ts";
 export type {
   Connection,
+  ConnectionLocks,
   ConnectionSource,
   GuardedClient,
   Listener,

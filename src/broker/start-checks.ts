@@ -5,6 +5,7 @@ import { giveBack, withConnection } from "../driver/checkout.ts";
 import type { Connection, ConnectionSource } from "../driver/connection.ts";
 import { FatalError } from "../engine/work.ts";
 import { asError, SchemaError, TableError } from "../errors.ts";
+import { NO_LOCKS } from "../form/key-locks.ts";
 import type { Log } from "../log.ts";
 import { type IsolationLevel, type TableDescription, tableLabel } from "../table/description.ts";
 import { ask, missingIndexes, refusalOf } from "./inspect.ts";
@@ -24,6 +25,7 @@ export async function checkStart(
   const facts = await withConnection(source, signal, async (connection) => {
     await checkVersion(settings, connection);
     const leasePrecision = await checkColumns(settings, connection);
+    checkLocks(settings, connection);
     const isolation = await isolationOf(settings, connection);
     return {
       ...(leasePrecision !== undefined && { leasePrecision }),
@@ -125,6 +127,13 @@ async function isolationOf(
   if (table.isolation !== undefined || statement === undefined) return table.isolation;
   const [row] = await ask<{ level: IsolationLevel }>(connection, statement);
   return row?.level;
+}
+
+/** Something must hold the keys. */
+function checkLocks({ dialect, statements, table }: StartSettings, connection: Connection): void {
+  if (table.form !== "advisoryLock" || connection.locks !== undefined) return;
+  if (table.custom?.lock !== undefined || statements({}).has("unlock")) return;
+  throw new FatalError(new TableError(`${tableLabel(table)}: ${dialect.name}: ${NO_LOCKS}`));
 }
 
 /** A lock that a session holds is of no use where each transaction may find another session. */

@@ -29,7 +29,7 @@ export interface Databases {
     readonly listenNotify: false;
   };
   readonly sqlite: {
-    readonly forms: readonly ["lease"];
+    readonly forms: readonly ["lease", "advisoryLock"];
     readonly isolations: readonly [];
     readonly modes: readonly ["deferred", "immediate", "exclusive"];
     readonly listenNotify: false;

@@ -246,21 +246,25 @@ export interface LeaseStatements extends SettleStatements {
   readonly tokens?: Statement;
 }
 
-/** Advisory lock: the session holds the row's key from the claim to the release. */
+/**
+ * Advisory lock: the session holds the row's key from the claim to the release. Where sessions have no such
+ * locks, `claim` and `unlock` are left out: then the connection's own `locks` hold the keys, between
+ * `candidates` and `take`.
+ */
 export interface AdvisoryLockStatements extends SettleStatements {
   /**
    * group (if one), limit. Locks keys without waiting and takes what is claimable still, counting the
    * attempt; answers `lock` too, what `unlock` takes. Keys that were locked in vain are released, and
    * keys held elsewhere never hide the rows behind them.
    */
-  readonly claim: Statement;
+  readonly claim?: Statement;
   /** lock (text). Answers one row, `released`: whether the session held it. */
-  readonly unlock: Statement;
+  readonly unlock?: Statement;
   /** ids. Takes the claim's attempt off again, for a row that was not started. */
   readonly release: Statement;
   /**
-   * Of tables whose `lock` is the service's own. group (if one), limit, keys. Answers `id` and `key` of the
-   * first claimable row of each key, in order, but for the keys that are named.
+   * Of tables whose `lock` is the service's own, or the connection's. group (if one), limit, keys. Answers
+   * `id` and `key` of the first claimable row of each key, in order, but for the keys that are named.
    */
   readonly candidates?: Statement;
   /**

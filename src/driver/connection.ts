@@ -85,6 +85,22 @@ export interface Connection {
    * step: it was never run. Left out: such a COMMIT may have rolled the transaction back.
    */
   readonly keepsFailedTransaction?: boolean;
+  /**
+   * Locks on keys, of a database whose sessions have none: the connection holds them across its
+   * transactions, and they end with its release, or with its process. Left out: the advisory lock form is
+   * refused on such a database.
+   */
+  readonly locks?: ConnectionLocks;
+}
+
+/** See {@link Connection.locks}. */
+export interface ConnectionLocks {
+  /** Keys that are held just now, here or elsewhere: not worth a try. */
+  held(): Promise<readonly string[]>;
+  /** Locks a key if nobody holds it, this connection neither, and answers whether it did. */
+  tryLock(key: string): Promise<boolean>;
+  /** Releases a key, and answers whether the connection held it. */
+  unlock(key: string): Promise<boolean>;
 }
 
 /** A client that a handler may use; see {@link Connection.guardClient}. */

@@ -4,6 +4,7 @@ import type { Connection, QueryResult, Step } from "./connection.ts";
 import { noRows } from "./run-steps.ts";
 import { splitStatements } from "./sql-words.ts";
 import { type SqliteHandle, sqliteValue } from "./sqlite-handle.ts";
+import type { SqliteConnectionLocks } from "./sqlite-locks.ts";
 
 /**
  * A connection to SQLite. The driver is synchronous, and the file has one writer; both matter here:
@@ -18,14 +19,21 @@ export class SqliteConnection implements Connection {
   readonly database = "sqlite";
   readonly destroysOnError = true;
   readonly keepsFailedTransaction = true;
+  readonly locks?: SqliteConnectionLocks;
   readonly #handle: SqliteHandle;
   readonly #busyTimeoutMs: number;
   #giveBack: ((error?: Error) => void) | undefined;
 
-  constructor(handle: SqliteHandle, busyTimeoutMs: number, giveBack: (error?: Error) => void) {
+  constructor(
+    handle: SqliteHandle,
+    busyTimeoutMs: number,
+    giveBack: (error?: Error) => void,
+    locks?: SqliteConnectionLocks,
+  ) {
     this.#handle = handle;
     this.#busyTimeoutMs = busyTimeoutMs;
     this.#giveBack = giveBack;
+    if (locks !== undefined) this.locks = locks;
   }
 
   get client(): unknown {
@@ -71,10 +79,12 @@ export class SqliteConnection implements Connection {
     return results;
   }
 
-  release(error?: Error): void {
+  release(error?: Error): void | Promise<void> {
     const giveBack = this.#giveBack;
     this.#giveBack = undefined;
     giveBack?.(error);
+    // After it: a key's next holder finds nothing of this transaction.
+    return this.locks?.end();
   }
 
   async #patiently<T>(run: () => T): Promise<T> {
@@ -108,7 +118,7 @@ export function rollBack(handle: SqliteHandle): void {
  * Somebody else has the file, and it is worth trying again. Not where the transaction reads a state that
  * another has changed since (SQLITE_BUSY_SNAPSHOT): it stays so, whoever waits.
  */
-function isLocked(error: unknown): boolean {
+export function isLocked(error: unknown): boolean {
   if (!isObject(error)) return false;
   const { code, errcode, rawCode } = error;
   if (code === "SQLITE_BUSY_SNAPSHOT" || errcode === SNAPSHOT || rawCode === SNAPSHOT) return false;

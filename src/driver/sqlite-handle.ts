@@ -124,7 +124,11 @@ function objectValue(value: object | null, position: number): SqliteValue {
     throw new TypeError(`parameter ${position} is an invalid Date`);
   }
   if (ArrayBuffer.isView(value)) {
+    if (value.byteLength === 0) return NO_BYTES;
     return Buffer.from(value.buffer, value.byteOffset, value.byteLength);
   }
   return JSON.stringify(value);
 }
+
+/** Empty, with memory behind it: node:sqlite in Node 22 stores other empty bytes as NULL. */
+const NO_BYTES = Buffer.alloc(1).subarray(1);

@@ -3,6 +3,8 @@ import type { Connection, ConnectionSource } from "./connection.ts";
 import { FifoLock } from "./fifo-lock.ts";
 import { rollBack, SqliteConnection } from "./sqlite-connection.ts";
 import { handleOf, type SqliteDatabaseLike, type SqliteHandle } from "./sqlite-handle.ts";
+import { SqliteLockFile } from "./sqlite-lock-file.ts";
+import { MemoryLocks, SqliteConnectionLocks, type SqliteLockKeeper } from "./sqlite-locks.ts";
 
 /** Settings of a source of SQLite connections; all have defaults. */
 export interface SqliteOptions {
@@ -44,7 +46,14 @@ export function sqliteSource(
   };
   return typeof dbOrOpen === "function"
     ? new SqlitePoolSource(() => checked(dbOrOpen()), options)
-    : new SqliteSingleSource(checked(dbOrOpen), busyTimeoutOf(options));
+    : new SqliteSingleSource(checked(dbOrOpen), busyTimeoutOf(options), (file) => {
+        try {
+          return checked(Reflect.construct(Object(dbOrOpen.constructor), [file]));
+        } catch (cause) {
+          const why = `advisory locks take a connection of their own to ${file}, which the database's class did not open`;
+          throw new TypeError(`${why}: ${takes}, or better a function that opens one`, { cause });
+        }
+      });
 }
 
 function isDatabase(value: unknown): value is SqliteDatabaseLike {
@@ -55,8 +64,26 @@ function busyTimeoutOf({ busyTimeoutMs = 5000 }: SqliteOptions): number {
   return checkNumber("busyTimeoutMs", busyTimeoutMs, { min: 0, max: MAX_INT32 });
 }
 
-/** One lock a database, so that several sources on it queue together. */
-const locks = new WeakMap<object, FifoLock>();
+/** What several sources on one database share: they queue together, and hold keys together. */
+interface Shared {
+  readonly lock: FifoLock;
+  locks?: Promise<SqliteLockKeeper>;
+}
+
+const sharedBy = new WeakMap<object, Shared>();
+
+/** Who keeps the keys of the database that `handle` is open to. */
+async function lockKeeper(
+  handle: SqliteHandle,
+  open: (file: string) => SqliteHandle,
+  busyTimeoutMs: number,
+): Promise<SqliteLockKeeper> {
+  const databases = handle.run("PRAGMA database_list", []).rows;
+  const file = databases.find(({ name }) => name === "main")?.file;
+  // In memory, or in a file without a name.
+  if (typeof file !== "string" || file === "") return new MemoryLocks();
+  return await SqliteLockFile.open(file, open(file), busyTimeoutMs);
+}
 
 /** The one connection of a database that the service has opened, lent to one caller at a time. */
 class SqliteSingleSource implements ConnectionSource<"sqlite"> {
@@ -64,34 +91,47 @@ class SqliteSingleSource implements ConnectionSource<"sqlite"> {
   readonly max = 1;
   readonly #handle: SqliteHandle;
   readonly #busyTimeoutMs: number;
-  readonly #lock: FifoLock;
+  readonly #shared: Shared;
+  readonly #open: (file: string) => SqliteHandle;
 
-  constructor(handle: SqliteHandle, busyTimeoutMs: number) {
+  constructor(handle: SqliteHandle, busyTimeoutMs: number, open: (file: string) => SqliteHandle) {
     this.#handle = handle;
     this.#busyTimeoutMs = busyTimeoutMs;
-    this.#lock = locks.get(handle.client) ?? new FifoLock();
-    locks.set(handle.client, this.#lock);
+    this.#open = open;
+    this.#shared = sharedBy.get(handle.client) ?? { lock: new FifoLock() };
+    sharedBy.set(handle.client, this.#shared);
   }
 
   async connect(signal?: AbortSignal): Promise<Connection> {
-    const giveBack = await this.#lock.acquire(signal);
+    const giveBack = await this.#shared.lock.acquire(signal);
     const handle = this.#handle;
     try {
       // The service's own patience comes back when its connection does.
       const patience = Object.values(handle.run("PRAGMA busy_timeout", []).rows[0] ?? {})[0];
       neverWait(handle);
-      return new SqliteConnection(handle, this.#busyTimeoutMs, () => {
+      const takeBack = () => {
         try {
           rollBack(handle);
           handle.run(`PRAGMA busy_timeout = ${Number(patience) || 0}`, []);
         } finally {
           giveBack();
         }
-      });
+      };
+      const locks = new SqliteConnectionLocks(() => this.#keeper());
+      return new SqliteConnection(handle, this.#busyTimeoutMs, takeBack, locks);
     } catch (error) {
       giveBack();
       throw error;
     }
+  }
+
+  #keeper(): Promise<SqliteLockKeeper> {
+    const shared = this.#shared;
+    shared.locks ??= lockKeeper(this.#handle, this.#open, this.#busyTimeoutMs).catch((error) => {
+      delete shared.locks;
+      throw error;
+    });
+    return shared.locks;
   }
 }
 
@@ -103,6 +143,8 @@ class SqlitePoolSource implements SqliteOwnedSource {
   readonly #busyTimeoutMs: number;
   readonly #idle: SqliteHandle[] = [];
   readonly #places: FifoLock;
+  #locks: SqliteLockKeeper | undefined;
+  #locking: Promise<SqliteLockKeeper> | undefined;
   #isClosed = false;
 
   constructor(open: () => SqliteHandle, { max = 4, ...options }: SqlitePoolOptions) {
@@ -117,13 +159,15 @@ class SqlitePoolSource implements SqliteOwnedSource {
     try {
       if (this.#isClosed) throw new Error("the source of SQLite connections is closed");
       const handle = this.#idle.pop() ?? this.#opened();
-      return new SqliteConnection(handle, this.#busyTimeoutMs, (error) => {
+      const takeBack = (error?: Error) => {
         try {
           this.#takeBack(handle, error);
         } finally {
           leave();
         }
-      });
+      };
+      const locks = new SqliteConnectionLocks(() => this.#keeper(handle));
+      return new SqliteConnection(handle, this.#busyTimeoutMs, takeBack, locks);
     } catch (error) {
       leave();
       throw error;
@@ -133,6 +177,22 @@ class SqlitePoolSource implements SqliteOwnedSource {
   close(): void {
     this.#isClosed = true;
     for (const handle of this.#idle.splice(0)) handle.close();
+    this.#locks?.close();
+  }
+
+  #keeper(handle: SqliteHandle): Promise<SqliteLockKeeper> {
+    this.#locking ??= lockKeeper(handle, this.#open, this.#busyTimeoutMs).then(
+      (locks) => {
+        this.#locks = locks;
+        if (this.#isClosed) locks.close();
+        return locks;
+      },
+      (error: unknown) => {
+        this.#locking = undefined;
+        throw error;
+      },
+    );
+    return this.#locking;
   }
 
   /** In WAL mode readers and the writer do not wait for each other; the file keeps the mode. */

@@ -7,7 +7,7 @@ import { asError } from "../errors.ts";
 import { type Action, runActions } from "./actions.ts";
 import type { AdvisoryContext } from "./advisory-context.ts";
 import type { AdvisoryDelivery } from "./advisory-delivery.ts";
-import { unlockAllByEvent } from "./custom-claim.ts";
+import { keyLocks, locksByCall, unlockAll } from "./key-locks.ts";
 import type { Verdict } from "./reaction.ts";
 import { whatRefused } from "./refusal.ts";
 import { type Settlement, settlementsOf } from "./table-events.ts";
@@ -83,29 +83,32 @@ export class AdvisorySettlement {
   /** Releases the keys, unless that has happened; any doubt puts the connection in doubt. */
   async unlock(delivery: AdvisoryDelivery): Promise<void> {
     if (delivery.isUnlocked || delivery.doubt !== undefined) return;
-    const { settings } = this.#context;
+    const { settings, statements } = this.#context;
     try {
-      const failures = await delivery.run(settings, async () =>
-        unlockAllByEvent(settings, delivery.connection, delivery.locks),
-      );
-      if (failures === undefined) await this.#run(delivery, [], true);
-      else if (failures.length === 0) delivery.isUnlocked = true;
+      if (!locksByCall(settings, statements)) {
+        await this.#run(delivery, [], true);
+        return;
+      }
+      const locks = keyLocks(settings, delivery.connection);
+      const failures = await delivery.run(settings, () => unlockAll(locks, delivery.locks));
+      if (failures.length === 0) delivery.isUnlocked = true;
       else this.#notUnlocked(delivery, failures[0]);
     } catch (error) {
       this.#notUnlocked(delivery, error);
     }
   }
 
-  /** Behind a COMMIT: releases the keys, where that is a statement. An event of the service's own comes after it. */
+  /** Behind a COMMIT: releases the keys, where that is a statement. What is a call comes after it. */
   unlocking(delivery: AdvisoryDelivery): readonly Action[] {
     const { events, settings, statements } = this.#context;
-    if (settings.table.custom?.unlock !== undefined) return [];
-    return delivery.locks.map((lock) => events.bound(statements.unlock, { lock }));
+    const { unlock } = statements;
+    if (unlock === undefined || locksByCall(settings, statements)) return [];
+    return delivery.locks.map((lock) => events.bound(unlock, { lock }));
   }
 
   /** Reads what {@link unlocking} was answered. */
   unlocked(delivery: AdvisoryDelivery, results: readonly QueryResult[]): void {
-    if (this.#context.settings.table.custom?.unlock !== undefined) return;
+    if (locksByCall(this.#context.settings, this.#context.statements)) return;
     if (delivery.unlocked(results)) return;
     this.#notUnlocked(
       delivery,

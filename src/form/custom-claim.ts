@@ -4,28 +4,24 @@ import type { Statement } from "../dialect/statement.ts";
 import type { Connection } from "../driver/connection.ts";
 import { runSteps } from "../driver/run-steps.ts";
 import { isObject, shown } from "../options.ts";
-import type { Call } from "./actions.ts";
-import {
-  type CustomEvent,
-  callEvent,
-  customEvent,
-  eventError,
-  rowId,
-  yesOrNo,
-} from "./custom-events.ts";
+import type { Action } from "./actions.ts";
+import { type CustomEvent, callEvent, customEvent, eventError, rowId } from "./custom-events.ts";
 import type { FormSettings } from "./form-settings.ts";
+import { keyLocks } from "./key-locks.ts";
 
 /**
- * A claim that events of the service's own take part in:
+ * A claim that is more than a statement: events of the service's own take part in it, or locks of the
+ * connection's.
  *
  *     claim event --ids--> take: held by the form -->\
  *     the dialect's claim ------------------------> rows --> fetch event --> rows with their columns
- *     keys of rows, lock event --> take ---------->/
+ *     keys of rows, locked --> take -------------->/
  *
  * All of it in the claim's transaction: what throws takes the claim back.
  */
 export interface ClaimStatements {
-  readonly claim: Statement;
+  /** Left out where the connection's own locks hold the rows. */
+  readonly claim?: Statement;
   readonly take?: Statement;
   readonly candidates?: Statement;
 }
@@ -35,28 +31,31 @@ export type Bound = (
   values: Readonly<Record<string, unknown>>,
 ) => ReturnType<typeof bind>;
 
-/** Undefined where no event takes part: then the dialect's claim is all. */
-export function claimWithEvents(
+/** The dialect's claim where that is all. */
+export function claimAction(
   settings: FormSettings,
   statements: ClaimStatements,
   bound: Bound,
   limit: number,
-): Call | undefined {
+): Action {
   const claim = customEvent(settings, "claim");
   const fetch = customEvent(settings, "fetch");
-  const lock = customEvent(settings, "lock");
-  if (claim === undefined && fetch === undefined && lock === undefined) return undefined;
   const { leaseMs, queueGroup } = settings;
-  const values = { limit, leaseMs, group: queueGroup ?? null };
+  const isOwnLock = customEvent(settings, "lock") !== undefined;
+  const own =
+    isOwnLock || statements.claim === undefined
+      ? undefined
+      : bound(statements.claim, { limit, leaseMs, group: queueGroup ?? null });
+  if (own !== undefined && claim === undefined && fetch === undefined) return own;
   return {
     kind: "call",
     async run(connection) {
       const rows =
         claim !== undefined
           ? await claimByIds(settings, statements, bound, connection, claim, limit)
-          : lock !== undefined
-            ? await claimByKeys(settings, statements, bound, connection, lock, limit)
-            : await query<ClaimedRow>(connection, bound(statements.claim, values));
+          : own === undefined
+            ? await claimByKeys(settings, statements, bound, connection, limit)
+            : await query<ClaimedRow>(connection, own);
       const whole =
         fetch === undefined || rows.length === 0
           ? rows
@@ -99,67 +98,29 @@ async function claimByKeys(
   { candidates, take }: ClaimStatements,
   bound: Bound,
   connection: Connection,
-  lock: CustomEvent,
   limit: number,
 ): Promise<readonly ClaimedRow[]> {
   const { dialect, queueGroup } = settings;
-  const unlock = customEvent(settings, "unlock");
+  const locks = keyLocks(settings, connection);
   const group = queueGroup ?? null;
   const rows: (ClaimedRow & { readonly lock: string })[] = [];
-  const tried: string[] = [];
+  const tried = new Set(await locks.held());
   while (rows.length < limit && candidates !== undefined && take !== undefined) {
-    const values = { group, limit, keys: dialect.list(tried) };
+    const values = { group, limit, keys: dialect.list([...tried]) };
     const found = await query<{ id: string; key: string }>(connection, bound(candidates, values));
-    if (found.length === 0) break;
+    // A key that comes though it was named is text that does not survive the driver.
+    if (found.every(({ key }) => tried.has(key))) break;
     for (const { id, key } of found) {
       if (rows.length === limit) break;
-      tried.push(key);
-      if (!(await yesOrNo(settings, "lock", lock, connection, [key]))) continue;
+      tried.add(key);
+      if (!(await locks.tryLock(key))) continue;
       const ids = dialect.list([id]);
       const [row] = await query<ClaimedRow>(connection, bound(take, { group, ids, key }));
       if (row !== undefined) rows.push({ ...row, lock: key });
-      else if (unlock !== undefined) await unlockByEvent(settings, unlock, connection, key);
+      else await locks.unlock(key);
     }
   }
   return rows;
-}
-
-/**
- * Releases a key by the service's own event.
- *
- * @throws CustomEventError also where the key was not held.
- */
-async function unlockByEvent(
-  settings: FormSettings,
-  event: CustomEvent,
-  connection: Connection,
-  key: string,
-): Promise<void> {
-  if (await yesOrNo(settings, "unlock", event, connection, [key])) return;
-  throw eventError(settings, "unlock", `it says of ${shown(key)} that the lock was not held`);
-}
-
-/**
- * Releases all keys by the service's own event, each whatever became of the others; answers what failed.
- * Undefined where the service has no such event.
- */
-export function unlockAllByEvent(
-  settings: FormSettings,
-  connection: Connection,
-  keys: readonly string[],
-): Promise<readonly unknown[]> | undefined {
-  const event = customEvent(settings, "unlock");
-  if (event === undefined) return undefined;
-  const run = async () => {
-    const failures: unknown[] = [];
-    for (const key of keys) {
-      await unlockByEvent(settings, event, connection, key).catch((error: unknown) => {
-        failures.push(error);
-      });
-    }
-    return failures;
-  };
-  return run();
 }
 
 /** Rows with the columns that the event gave for them; one that it gave nothing for has none. */

@@ -3,7 +3,7 @@ import type { ClaimedRow } from "../dialect/dialect.ts";
 import type { Statement } from "../dialect/statement.ts";
 import type { QueryResult } from "../driver/connection.ts";
 import type { Action } from "./actions.ts";
-import { type ClaimStatements, claimWithEvents } from "./custom-claim.ts";
+import { type ClaimStatements, claimAction } from "./custom-claim.ts";
 import { customEvent, customSettlements } from "./custom-events.ts";
 import type { FormSettings } from "./form-settings.ts";
 import type { Verdict } from "./reaction.ts";
@@ -65,11 +65,8 @@ export class TableEvents {
 
   /** Claims; what it answers, {@link claimedRows} reads. */
   claim(limit: number): Action {
-    const { leaseMs, queueGroup } = this.#settings;
     const bound: TableEvents["bound"] = (statement, values) => this.bound(statement, values);
-    const own = claimWithEvents(this.#settings, this.#statements, bound, limit);
-    if (own !== undefined) return own;
-    return this.bound(this.#statements.claim, { limit, leaseMs, group: queueGroup ?? null });
+    return claimAction(this.#settings, this.#statements, bound, limit);
   }
 
   claimedRows(result: QueryResult<ClaimedRow> | undefined): readonly ClaimedRow[] {

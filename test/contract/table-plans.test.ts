@@ -95,11 +95,15 @@ describeOn("postgres", "what the statements of a described table read", () => {
     return statements;
   }
 
+  function claimOf(table: TableDescription, groups: "one" | "every"): Statement {
+    const { claim } = statementsOf(table, groups);
+    if (claim === undefined) throw new Error("no claim");
+    return claim;
+  }
+
   function claims(table: TableDescription): [string, Statement][] {
-    const one: [string, Statement] = ["one group", statementsOf(table, "one").claim];
-    return table.fifo === "none"
-      ? [one]
-      : [one, ["every group", statementsOf(table, "every").claim]];
+    const one: [string, Statement] = ["one group", claimOf(table, "one")];
+    return table.fifo === "none" ? [one] : [one, ["every group", claimOf(table, "every")]];
   }
 
   const DUE = {

@@ -126,8 +126,9 @@ export class WatchedSource implements ConnectionSource {
         this.inUse -= 1;
         throw error;
       });
-    const { guardClient, pipeline } = connection;
+    const { guardClient, locks, pipeline } = connection;
     return {
+      ...(locks && { locks }),
       query: (text, params) => connection.query(text, params),
       begin: () => connection.begin(),
       commit: () => connection.commit(),

@@ -6,9 +6,11 @@ import { describe, expect, test } from "vitest";
 import { sqlite } from "../../src/dialect/sqlite/sqlite.ts";
 import { sqlTables, statementsOf, statementsText } from "../support/table-sql.ts";
 
-const leased = Object.entries(sqlTables).filter(([, { form }]) => form === "lease");
+const tables = Object.entries(sqlTables).filter(([, { form }]) =>
+  sqlite.features.forms.includes(form),
+);
 
-describe.each(leased)("%s", (name, table) => {
+describe.each(tables)("%s", (name, table) => {
   test("has these statements", async () => {
     await expect(statementsText(sqlite, table)).toMatchFileSnapshot(`table-sql-sqlite/${name}.sql`);
   });

@@ -9,6 +9,7 @@ import {
   rowStatement,
   rowsStatement,
 } from "./table-admin.ts";
+import { advisoryLockStatements } from "./table-advisory-lock.ts";
 import {
   columnsStatement,
   oldestVersion,
@@ -28,7 +29,7 @@ import { types } from "./types.ts";
 export const sqlite: Dialect = {
   name: "sqlite",
   features: {
-    forms: ["lease"],
+    forms: ["lease", "advisoryLock"],
     isolations: [],
     modes,
     listenNotify: false,
@@ -48,6 +49,7 @@ export const sqlite: Dialect = {
   list: listText,
   types,
   lease: leaseStatements,
+  advisoryLock: advisoryLockStatements,
   insert: insertStatement,
   inspection: {
     columns: columnsStatement,

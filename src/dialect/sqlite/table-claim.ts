@@ -79,13 +79,22 @@ function keyOf(sql: TableSql): string {
   return column === undefined ? "NULL" : `CAST(${column} AS TEXT)`;
 }
 
-/** The key of an advisory lock, of the row called `alias`. */
+/**
+ * The key of an advisory lock, of the row called `alias`. Drivers would cut text at its first NUL, so such a
+ * text stands there by its bytes.
+ */
 export function lockKey(sql: TableSql, alias: string): string {
   const { lockKey: parts = [] }: TableDescription = sql.table;
   const texts = parts.map((part) => {
     if ("text" in part) return literal(part.text);
     const column = sql.columnOf(part.column, alias);
-    const text = part.column.type === "bytes" ? `lower(hex(${column}))` : `CAST(${column} AS TEXT)`;
+    const hex = `lower(hex(${column}))`;
+    const text =
+      part.column.type === "bytes"
+        ? hex
+        : part.column.type === "text"
+          ? `CASE WHEN instr(${column}, char(0)) THEN ${hex} ELSE CAST(${column} AS TEXT) END`
+          : `CAST(${column} AS TEXT)`;
     return `coalesce(${text}, '')`;
   });
   return texts.length === 0 ? "''" : `(${texts.join(" || ")})`;

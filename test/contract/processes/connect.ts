@@ -1,5 +1,7 @@
+import Database from "libsql";
 import pg from "pg";
 import postgres from "postgres";
+import { fromBetterSqlite3 } from "../../../src/driver/better-sqlite3.ts";
 import type { ConnectionSource } from "../../../src/driver/connection.ts";
 import { fromPg } from "../../../src/driver/pg.ts";
 import { fromPostgresJs } from "../../../src/driver/postgres-js.ts";
@@ -26,6 +28,10 @@ export function connectAs(kind: SourceKind, url: string, max: number): Connected
     case "handmade": {
       const source = new HandmadeSource(url);
       return { source, end: () => source.close() };
+    }
+    case "sqlite": {
+      const source = fromBetterSqlite3(() => new Database(url), { max });
+      return { source, end: async () => source.close() };
     }
   }
 }

@@ -9,7 +9,7 @@ const settings: HolderSettings = JSON.parse(process.argv[2] ?? "");
 endWithTest();
 
 const { source } = connectAs(settings.kind, settings.url, settings.connections);
-Object.assign(source, { database: "postgres" });
+if (source.database === undefined) Object.assign(source, { database: "postgres" });
 const broker = new Broker(source, { pollIntervalMs: 20, leaseMs: settings.leaseMs });
 const Jobs = holderTables[settings.table];
 broker.subscribe(

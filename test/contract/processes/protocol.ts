@@ -2,7 +2,8 @@
 import type { InboxOptions } from "../../../src/queuebox/index.ts";
 import type { holderTables } from "./holder-tables.ts";
 
-export type SourceKind = "pg" | "postgres" | "handmade";
+/** Of "sqlite" the URL is the file's path. */
+export type SourceKind = "pg" | "postgres" | "handmade" | "sqlite";
 
 /** How a worker program is set up. */
 export interface WorkerSettings {
