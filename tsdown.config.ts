@@ -10,6 +10,7 @@ const library = {
   pg: "src/driver/pg.ts",
   postgres: "src/driver/postgres-js.ts",
   pglite: "src/driver/pglite.ts",
+  "better-sqlite3": "src/driver/better-sqlite3.ts",
   drizzle: "src/integration/drizzle.ts",
   kysely: "src/integration/kysely.ts",
   knex: "src/integration/knex.ts",

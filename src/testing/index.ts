@@ -51,7 +51,7 @@ export interface TestBroker {
  * Starts a broker on a real database, as the service sets it up. Its clock is the host's, moved on by
  * `advance`, and stands in for the database's clock for every table that is on that.
  *
- * @param source a connection source of a database with the tables; PGlite takes no server.
+ * @param source a connection source of a database with the tables; PGlite and SQLite in memory take no server.
  * @param setUp subscribes, as the service does at its start. What it answers is awaited, and not looked at.
  * @throws what {@link Broker.start} throws.
  * @example

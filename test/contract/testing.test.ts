@@ -1,15 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { ConnectionSource } from "../../src/driver/connection.ts";
-import {
-  type Broker,
-  c,
-  deadLetter,
-  inboxTable,
-  postgresDialect,
-  retryAfter,
-} from "../../src/index.ts";
+import { type Broker, c, deadLetter, inboxTable, retryAfter } from "../../src/index.ts";
 import { testBroker } from "../../src/testing/index.ts";
-import { forEachSource, forEachTarget } from "../support/sources.ts";
+import { forEachTarget } from "../support/sources.ts";
 
 const HOUR = 3_600_000;
 
@@ -29,15 +22,34 @@ const failed = Jobs.queue("failed");
 
 describe("83: a broker in a service's own tests", () => {
   forEachTarget({ connections: "one" }, ({ dialect }, open) => {
+    const database = dialect.name;
+
     const opened = async () => {
-      const database = await open();
-      for (const statement of Jobs.ddl(dialect.name)) await database.query(statement);
-      return database;
+      const opened = await open();
+      for (const statement of Jobs.ddl(database)) await opened.query(statement);
+      return opened;
     };
 
     /** A source made by hand does not say which database it is. */
     const started = (source: ConnectionSource, setUp: (broker: Broker) => void) =>
       testBroker(source, setUp, { dialect });
+
+    test("publish resolves when all that follows from it is settled, downstream messages included", async () => {
+      const { source, query } = await opened();
+      await using harness = await started(source, (broker) => {
+        broker.subscribe(orders, { transactional: true }, async (order, { tx }) => {
+          await mails.insert(tx, { about: order }, { database });
+        });
+        broker.subscribe(mails, async () => {});
+      });
+      await harness.publish(orders, { n: 1 });
+      expect(harness.messages(orders)).toEqual([{ n: 1 }]);
+      expect(harness.messages(mails)).toEqual([{ about: { n: 1 } }]);
+      expect(harness.calls(mails)).toMatchObject([
+        { attempt: 1, outcome: "ack", error: undefined },
+      ]);
+      expect((await query("SELECT 1 FROM jobs")).rows).toEqual([]);
+    });
 
     test("advance moves the database's time too: a retry an hour later is worked without a wait", async () => {
       const { source } = await opened();
@@ -89,35 +101,6 @@ describe("83: a broker in a service's own tests", () => {
       const { rows } = await query<{ queue: string }>("SELECT queue FROM jobs");
       expect(rows).toEqual([{ queue: "failed" }, { queue: "failed" }]);
     });
-  });
-
-  forEachSource({ connections: "one" }, (_name, open) => {
-    const opened = async () => {
-      const database = await open();
-      for (const statement of Jobs.ddl("postgres")) await database.query(statement);
-      return database;
-    };
-
-    /** A source made by hand does not say which database it is. */
-    const started = (source: ConnectionSource, setUp: (broker: Broker) => void) =>
-      testBroker(source, setUp, { dialect: postgresDialect });
-
-    test("publish resolves when all that follows from it is settled, downstream messages included", async () => {
-      const { source, query } = await opened();
-      await using harness = await started(source, (broker) => {
-        broker.subscribe(orders, { transactional: true }, async (order, { tx }) => {
-          await mails.insert(tx, { about: order }, { database: "postgres" });
-        });
-        broker.subscribe(mails, async () => {});
-      });
-      await harness.publish(orders, { n: 1 });
-      expect(harness.messages(orders)).toEqual([{ n: 1 }]);
-      expect(harness.messages(mails)).toEqual([{ about: { n: 1 } }]);
-      expect(harness.calls(mails)).toMatchObject([
-        { attempt: 1, outcome: "ack", error: undefined },
-      ]);
-      expect((await query("SELECT 1 FROM jobs")).rows).toEqual([]);
-    });
 
     test("what is recorded are copies, of each message of a batch", async () => {
       const { source } = await opened();
@@ -126,7 +109,7 @@ describe("83: a broker in a service's own tests", () => {
           for (const order of batch as { n: number }[]) order.n = -1;
         });
       });
-      await orders.insert(source, [{ n: 1 }, { n: 2 }], { database: "postgres" });
+      await orders.insert(source, [{ n: 1 }, { n: 2 }], { database });
       await harness.settled();
       expect(harness.messages(orders)).toEqual([{ n: 1 }, { n: 2 }]);
     });
@@ -138,7 +121,7 @@ describe("83: a broker in a service's own tests", () => {
       });
       await harness.stop();
       await harness.stop();
-      await orders.insert(source, "late", { database: "postgres" });
+      await orders.insert(source, "late", { database });
       await harness.settled();
       expect(harness.messages(orders)).toEqual([]);
       expect((await query("SELECT 1 FROM jobs")).rows).toHaveLength(1);

@@ -6,6 +6,7 @@ const doors = {
   pg: require("intray/pg"),
   postgres: require("intray/postgres"),
   pglite: require("intray/pglite"),
+  betterSqlite3: require("intray/better-sqlite3"),
 };
 
 const { inboxSql, defaultSchema } = doors.queuebox;

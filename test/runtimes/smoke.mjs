@@ -1,5 +1,6 @@
 // Imports what the package exports, without any driver installed, and says the names.
 import * as intray from "intray";
+import * as betterSqlite3 from "intray/better-sqlite3";
 import * as pg from "intray/pg";
 import * as pglite from "intray/pglite";
 import * as postgres from "intray/postgres";
@@ -16,5 +17,5 @@ const names = (door) =>
   Object.keys(door)
     .filter((name) => name !== "default")
     .sort();
-const doors = { intray, testing, queuebox, pg, postgres, pglite };
+const doors = { intray, testing, queuebox, pg, postgres, pglite, betterSqlite3 };
 console.log(JSON.stringify(Object.entries(doors).map(([door, all]) => [door, names(all)])));

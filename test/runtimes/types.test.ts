@@ -22,8 +22,11 @@ const tsconfig = {
   include: ["*.mts", "*.cts"],
 };
 
-const program = ["intray", "intray/queuebox", "intray/pg", "intray/postgres", "intray/pglite"]
-  .map((door, index) => `import * as door${index} from "${door}";\nexport { door${index} };\n`)
+const doors = ["", "/queuebox", "/pg", "/postgres", "/pglite", "/better-sqlite3"];
+const program = doors
+  .map(
+    (door, index) => `import * as door${index} from "intray${door}";\nexport { door${index} };\n`,
+  )
   .join("");
 
 let project: Project;

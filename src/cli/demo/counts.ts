@@ -1,12 +1,9 @@
 import { ask } from "../database/ask.ts";
+import type { Standing } from "./progress.ts";
 import type { Shop } from "./shop.ts";
 
-/** How the demo's inbox stands. */
-export interface Counts {
-  readonly processed: number;
-  readonly dead: number;
-  /** Pending or in work. */
-  readonly waiting: number;
+/** How the demo's inbox stands; pending messages and those in work are waiting. */
+export interface Counts extends Standing {
   /** Of those waiting, the ones that are due so much later that the demo does not wait for them. */
   readonly later: number;
   /** Took more than one delivery, whatever became of them. */

@@ -1,10 +1,16 @@
 import { progress } from "@clack/prompts";
 import { printable, printLine } from "../output.ts";
-import type { Counts } from "./counts.ts";
+
+/** How many messages stand where. */
+export interface Standing {
+  readonly processed: number;
+  readonly dead: number;
+  readonly waiting: number;
+}
 
 /** Shows how far the demo is. */
 export interface Progress {
-  update(counts: Counts): void;
+  update(standing: Standing): void;
   /** Something happened to one message. */
   event(text: string): void;
   stop(): void;
@@ -24,7 +30,7 @@ function hasRoomForBar(): boolean {
 /** The bar's 40 and its text. */
 const BAR_COLUMNS = 80;
 
-function textOf({ dead, processed, waiting }: Counts): string {
+function textOf({ dead, processed, waiting }: Standing): string {
   return `${processed} processed, ${dead} dead, ${waiting} to go`;
 }
 
@@ -41,9 +47,9 @@ class Bar implements Progress {
     if (process.stdin.isTTY) process.stdin.setRawMode(false);
   }
 
-  update(counts: Counts): void {
-    const done = counts.processed + counts.dead;
-    this.#text = textOf(counts);
+  update(standing: Standing): void {
+    const done = standing.processed + standing.dead;
+    this.#text = textOf(standing);
     this.#bar.advance(done - this.#done, this.#text);
     this.#done = done;
   }
@@ -67,11 +73,11 @@ class Lines implements Progress {
     this.#total = total;
   }
 
-  update(counts: Counts): void {
-    const text = textOf(counts);
+  update(standing: Standing): void {
+    const text = textOf(standing);
     if (text === this.#last) return;
     this.#last = text;
-    printLine(`  ${counts.processed + counts.dead} of ${this.#total}: ${text}`);
+    printLine(`  ${standing.processed + standing.dead} of ${this.#total}: ${text}`);
   }
 
   event(text: string): void {

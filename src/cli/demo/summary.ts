@@ -1,8 +1,9 @@
 import { sanitize } from "../../redact.ts";
 import { ask } from "../database/ask.ts";
 import { type Json, rawJson } from "../json-text.ts";
-import { type Column, printLine, shortened, tableText } from "../output.ts";
+import { type Column, shortened } from "../output.ts";
 import { type Counts, readCounts } from "./counts.ts";
+import { printOutcomes, printRows } from "./print-tables.ts";
 import type { Shop } from "./shop.ts";
 
 /** What came of it all, read back from the database alone. */
@@ -69,39 +70,10 @@ export function summaryJson({ counts, orders, troubled }: Summary): {
   };
 }
 
-/** Of a file of the user's own there may be thousands. */
-const MOST_ROWS = 25;
-
 export function printSummary({ counts, orders, troubled }: Summary, duplicates: number): void {
-  const outcomes = [
-    ["processed", counts.processed],
-    ["dead", counts.dead],
-    ["retried, of either", counts.retried],
-    ...(counts.waiting > 0 ? [["still waiting", counts.waiting] as const] : []),
-    ["duplicates, left out", duplicates],
-  ] as const;
-  printLine("\nMessages");
-  printLine(
-    tableText(
-      [
-        { title: "outcome", text: ([name]) => name },
-        { title: "messages", text: ([, count]) => String(count), align: "right" },
-      ],
-      outcomes,
-    ),
-  );
+  printOutcomes(counts, [["duplicates, left out", duplicates]]);
   if (troubled.length > 0) printRows("\nRetried and dead", TROUBLED, troubled);
   printRows("\nOrders, as the handler wrote them", ORDERS, orders);
-}
-
-function printRows<Row>(
-  title: string,
-  columns: readonly Column<Row>[],
-  rows: readonly Row[],
-): void {
-  printLine(title);
-  printLine(tableText(columns, rows.slice(0, MOST_ROWS)));
-  if (rows.length > MOST_ROWS) printLine(`and ${rows.length - MOST_ROWS} more`);
 }
 
 const TROUBLED: readonly Column<TroubledRow>[] = [
