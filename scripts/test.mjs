@@ -7,7 +7,7 @@ import { node, summary, tool, vitest } from "./lib.mjs";
 import { buildAndPack } from "./pack.mjs";
 
 /** Bytes; a package that grows past it should do so on purpose. A dialect takes about 30,000. */
-const LARGEST_TARBALL = 550_000;
+const LARGEST_TARBALL = 640_000;
 
 const args = process.argv.slice(2);
 const counts = args.length > 0 ? await vitest(args) : await everything();

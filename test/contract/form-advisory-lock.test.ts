@@ -10,6 +10,14 @@ const TEXTS = `ack drop later retry dead throw swallows collides a bad good bett
 
 /** How many locks the sessions of the test's database hold. */
 async function locksIn(jobs: OpenedForm): Promise<number> {
+  if (jobs.dialect === "sqlite") {
+    const connection = await jobs.another().connect();
+    try {
+      return [...((await connection.locks?.held()) ?? ["no locks at all"])].length;
+    } finally {
+      await connection.release();
+    }
+  }
   if (jobs.dialect === "mysql") {
     // Locks are not listed there: each key is asked for.
     const names = TEXTS.split(" ").map((text) => `CONCAT(DATABASE(), '.key-${text}')`);

@@ -6,7 +6,11 @@ const doors = {
   pg: require("intray/pg"),
   postgres: require("intray/postgres"),
   pglite: require("intray/pglite"),
+  mysql2: require("intray/mysql2"),
+  mariadb: require("intray/mariadb"),
   betterSqlite3: require("intray/better-sqlite3"),
+  nodeSqlite: require("intray/node-sqlite"),
+  bunSqlite: require("intray/bun-sqlite"),
 };
 
 const { inboxSql, defaultSchema } = doors.queuebox;

@@ -22,7 +22,18 @@ const tsconfig = {
   include: ["*.mts", "*.cts"],
 };
 
-const doors = ["", "/queuebox", "/pg", "/postgres", "/pglite", "/better-sqlite3"];
+const doors = [
+  "",
+  "/queuebox",
+  "/pg",
+  "/postgres",
+  "/pglite",
+  "/mysql2",
+  "/mariadb",
+  "/better-sqlite3",
+  "/node-sqlite",
+  "/bun-sqlite",
+];
 const program = doors
   .map(
     (door, index) => `import * as door${index} from "intray${door}";\nexport { door${index} };\n`,
