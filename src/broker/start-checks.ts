@@ -77,7 +77,7 @@ async function checkColumns(
   connection: Connection,
 ): Promise<number | undefined> {
   const label = tableLabel(table);
-  const rows = await ask<{ name: string; precision: unknown }>(
+  const rows = await ask<{ name: string; precision: unknown; fault?: unknown }>(
     connection,
     dialect.inspection.columns(table),
     {
@@ -101,6 +101,12 @@ async function checkColumns(
     const what = missing.length === 1 ? "column" : "columns";
     throw new FatalError(
       new SchemaError(`the table ${label} has no ${what} ${missing.join(", ")}`),
+    );
+  }
+  const faulty = rows.find(({ fault, name }) => typeof fault === "string" && wanted.includes(name));
+  if (faulty !== undefined) {
+    throw new FatalError(
+      new SchemaError(`the table ${label}: its column ${faulty.name} ${String(faulty.fault)}`),
     );
   }
   const { attempt, lockedUntil } = table.roles;

@@ -276,7 +276,10 @@ export interface AdvisoryLockStatements extends SettleStatements {
 
 /** What a start looks at; each answers rows of the shape beside it. */
 export interface TableInspection {
-  /** `name`, `type`, `nullable`, `generated`, `precision` (of a timestamp) a column; no rows: no table. */
+  /**
+   * `name`, `type`, `nullable`, `generated`, `precision` (of a timestamp) a column; no rows: no table. And `fault`,
+   * where there is one: in words, why a described column cannot be worked with as this session sees it.
+   */
   columns(table: TableDescription): Statement;
   /** `ms` and `name` of settings that end transactions. */
   readonly timeouts: Statement;

@@ -7,13 +7,19 @@ import { until } from "../support/until.ts";
 describe("INTRAY_REQUIRE", () => {
   test("names with commas between, or all, or nothing", () => {
     expect([...requiredDatabases("pglite, postgres,")]).toEqual(["pglite", "postgres"]);
-    expect([...requiredDatabases("all")]).toEqual(["postgres", "pglite", "sqlite"]);
+    expect([...requiredDatabases("all")]).toEqual([
+      "postgres",
+      "pglite",
+      "sqlite",
+      "mariadb",
+      "mysql",
+    ]);
     expect([...requiredDatabases(undefined)]).toEqual([]);
   });
 
   test("INTRAY_ONLY chooses, and without it all are chosen", () => {
     expect([...chosenDatabases("sqlite")]).toEqual(["sqlite"]);
-    expect([...chosenDatabases("")]).toEqual(["postgres", "pglite", "sqlite"]);
+    expect([...chosenDatabases("")]).toEqual(["postgres", "pglite", "sqlite", "mariadb", "mysql"]);
     expect(() => chosenDatabases("oracle")).toThrow(/INTRAY_ONLY names "oracle"/);
   });
 

@@ -10,6 +10,9 @@ import { programOf } from "./table-program.ts";
 const IS_UTC = `(UPPER(@@session.time_zone) IN ('+00:00', 'UTC')
     OR (@@session.time_zone = 'SYSTEM' AND @@system_time_zone IN ('UTC', 'GMT')))`;
 
+const TELLS_LOCAL_TIME =
+  "is a TIMESTAMP, which the session tells in its own time zone and not in UTC: let it be a DATETIME(6), or connect with the time zone +00:00";
+
 /**
  * A row a column: `name`, `type` as the database writes it, `nullable`, `generated` (never, byDefault,
  * always), `precision` of a time. No rows: there is no such table.
@@ -25,7 +28,8 @@ export function columnsStatement({ name, schema }: TableDescription): Statement 
     WHEN c.EXTRA LIKE '%auto_increment%' OR NULLIF(c.COLUMN_DEFAULT, 'NULL') IS NOT NULL THEN 'byDefault'
     ELSE 'never'
   END AS \`generated\`,
-  c.DATETIME_PRECISION AS \`precision\`
+  c.DATETIME_PRECISION AS \`precision\`,
+  CASE WHEN c.DATA_TYPE = 'timestamp' AND NOT ${IS_UTC} THEN ${literal(TELLS_LOCAL_TIME)} END AS fault
 FROM information_schema.COLUMNS AS c
 WHERE c.TABLE_SCHEMA = ${schema === undefined ? "DATABASE()" : literal(schema)} AND c.TABLE_NAME = ${literal(name)}
 ORDER BY c.ORDINAL_POSITION`,

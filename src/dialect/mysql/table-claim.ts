@@ -9,7 +9,7 @@
  *
  * How far it reads is a literal. Where all of that is locked by others, it reads once more, much further.
  */
-import type { ColumnDescription, TableDescription } from "../../table/description.ts";
+import type { ColumnDescription, Role, TableDescription } from "../../table/description.ts";
 import { bind } from "../bind.ts";
 import type { ClaimSettings } from "../dialect.ts";
 import type { ProgramRun, Statement, Values } from "../statement.ts";
@@ -97,10 +97,16 @@ export function* readRows({ far, near }: Reading, values: Values): ProgramRun {
 /** What a claim answers of the row called `i`, as it will be when the claim has written it. */
 export function claimedColumns(sql: TableSql, settings: ClaimSettings, taking: Taking): string {
   const { group } = sql.table.roles;
-  const cells = settings.columns.map(
-    (column, index) => `${types[column.type].read(sql.columnOf(column))} AS c${index}`,
-  );
   const attempt = taking.counts ? countedAttempt(sql) : sql.of("attempt");
+  // What the claim is about to write is what the row has.
+  const written: { readonly [role in Role]?: string | undefined } = {
+    attempt,
+    lockedUntil: taking.leaseEnd,
+  };
+  const cells = settings.columns.map((column, index) => {
+    const value = (column.role && written[column.role]) ?? sql.columnOf(column);
+    return `${types[column.type].read(value)} AS c${index}`;
+  });
   return [
     `CAST(i.${sql.id} AS CHAR) AS id`,
     `${taking.leaseEnd === undefined ? "NULL" : timeText(taking.leaseEnd)} AS token`,

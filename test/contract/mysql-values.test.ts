@@ -1,0 +1,128 @@
+import mysql from "mysql2/promise";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { inboxTable } from "../../src/broker/inbox-table.ts";
+import { fromMysql2 } from "../../src/driver/mysql2.ts";
+import { SchemaError } from "../../src/errors.ts";
+import { c } from "../../src/table/columns.ts";
+import { openTables, rejection, testBroker } from "../support/broker-table.ts";
+import { forEachTarget } from "../support/sources.ts";
+import { until } from "../support/until.ts";
+
+const Values = inboxTable("exact_values", {
+  columns: {
+    id: c.bigint().id(),
+    grp: c.text().group(),
+    attempt: c.integer().attempt().generated(),
+    lease: c.timestamp().lockedUntil().nullable(),
+    due: c.timestamp().retryAfter().nullable(),
+    big: c.bigint(),
+    at: c.timestamp(),
+    text: c.text("a_text"),
+    bytes: c.bytes("some_bytes"),
+  },
+});
+
+/** Sessions whose time zone is not UTC. */
+function elsewhere(url: string | undefined) {
+  if (url === undefined) throw new Error("the database has no address");
+  const pool = mysql.createPool({ uri: url, connectionLimit: 4 });
+  pool.on("connection", (connection) => void connection.query("SET time_zone = '+05:30'"));
+  onTestFinished(() => pool.end());
+  return fromMysql2(pool);
+}
+
+describe("values on MySQL and MariaDB", () => {
+  forEachTarget({ connections: "many", dialect: "mysql" }, ({ name }, open) => {
+    test.each(["UTC", "+05:30"])(
+      "4, 20: 64-bit ids, times, bytes and text come as they went, in sessions at %s",
+      async (zone) => {
+        const db = await openTables(open, [Values]);
+        const source = zone === "UTC" || name === "mariadb" ? db.source : elsewhere(db.url);
+        const rows = [
+          { id: 9_007_199_254_740_993n, big: -9_223_372_036_854_775_808n },
+          { id: 9_223_372_036_854_775_807n, big: 9_223_372_036_854_775_807n },
+        ].map((row) => ({
+          ...row,
+          grp: "a",
+          due: new Date(Date.now() - 1000),
+          at: new Date("2024-02-29T23:59:59.123Z"),
+          text: "back\\slash ' \" \0 \u{1F600} \n",
+          bytes: Buffer.from([0, 255, 39, 92, 128]),
+        }));
+        expect(await Values.insert(source, rows)).toEqual(rows.map(({ id }) => id));
+        const { broker } = testBroker(source);
+        const seen: unknown[] = [];
+        broker.subscribe(Values.queue("a"), { batch: 2 }, (batch) => {
+          for (const { attempt, lease, ...row } of batch) {
+            expect(attempt).toBe(2);
+            expect(Number(lease) - Date.now()).toBeGreaterThan(20_000);
+            seen.push({ ...row, bytes: Buffer.from(row.bytes) });
+          }
+        });
+        await broker.start();
+        await until(() => broker.stats()[0]?.settled.ack === 2);
+        expect(seen).toEqual(rows);
+        expect((await db.query("SELECT id FROM exact_values")).rows).toEqual([]);
+      },
+    );
+
+    test("14: a group is the text that was asked for, whatever a collation takes for the same", async () => {
+      const db = await openTables(open, [Values]);
+      await db.query(
+        "ALTER TABLE exact_values MODIFY grp VARCHAR(50) CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci NOT NULL",
+      );
+      const row = { big: 0n, at: new Date(0), text: "", bytes: Buffer.alloc(0) };
+      await Values.insert(
+        db.source,
+        ["jobs", "Jobs", "jobs ", "j\u00f6bs"].map((grp, n) => ({
+          ...row,
+          id: BigInt(n + 1),
+          grp,
+        })),
+      );
+      const { broker } = testBroker(db.source);
+      const seen: unknown[] = [];
+      broker.subscribe(Values.queue("jobs"), ({ grp }) => void seen.push(grp));
+      await broker.start();
+      await until(() => broker.stats()[0]?.settled.ack === 1);
+      await until(() => broker.stats()[0]?.state === "resting");
+      expect(seen).toEqual(["jobs"]);
+      expect((await db.query("SELECT id FROM exact_values ORDER BY id")).rows).toHaveLength(3);
+    });
+
+    test("31, 32: a lease in a column of whole seconds is rounded up, and proves the claim", async () => {
+      const db = await openTables(open, [Values]);
+      await db.query("ALTER TABLE exact_values MODIFY lease DATETIME(0) NULL");
+      const row = { big: 0n, at: new Date(0), text: "", bytes: Buffer.alloc(0), grp: "a" };
+      await Values.insert(db.source, { ...row, id: 1n });
+      const { broker } = testBroker(db.source, { leaseMs: 1500 });
+      const left: number[] = [];
+      broker.subscribe(Values.queue("a"), { transactional: true }, async (_, { tx }) => {
+        const { rows } = await tx.query(
+          "SELECT TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), lease) AS us FROM exact_values",
+        );
+        left.push(Number(rows[0]?.["us"]));
+      });
+      await broker.start();
+      await until(() => broker.stats()[0]?.settled.ack === 1);
+      expect(left).toHaveLength(1);
+      expect(left[0]).toBeLessThanOrEqual(2_500_000);
+    });
+
+    test.skipIf(name === "mariadb")(
+      "22: a TIMESTAMP column of a session that is not at UTC stops the start, with what to change",
+      async () => {
+        const db = await openTables(open, [Values]);
+        await db.query("ALTER TABLE exact_values MODIFY due TIMESTAMP(6) NULL");
+        const { broker } = testBroker(elsewhere(db.url));
+        broker.subscribe(Values.queue("a"), () => undefined);
+        const error = await rejection(broker.start());
+        expect(error).toBeInstanceOf(SchemaError);
+        expect(String(error)).toMatch(/its column due is a TIMESTAMP.*DATETIME\(6\)/);
+        const other = testBroker(db.source);
+        other.broker.subscribe(Values.queue("a"), () => undefined);
+        await other.broker.start();
+      },
+    );
+  });
+});

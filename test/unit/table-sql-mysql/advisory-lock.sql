@@ -1,0 +1,190 @@
+-- ack, 1: id
+DELETE FROM i USING `jobs` AS i FORCE INDEX (PRIMARY)
+WHERE i.`id` = CAST(? AS SIGNED);
+
+-- ack, 2: given
+SELECT CAST(i.`id` AS CHAR) AS id
+FROM JSON_TABLE(?, '$[*]' COLUMNS (
+  n FOR ORDINALITY,
+  id BIGINT PATH '$[0]',
+  token VARCHAR(40) PATH '$[1]',
+  attempt BIGINT PATH '$[2]',
+  delay DECIMAL(30, 3) PATH '$[3]',
+  reason LONGTEXT PATH '$[4]'
+)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
+FOR UPDATE;
+
+-- ack, 3: given
+DELETE i FROM JSON_TABLE(?, '$[*]' COLUMNS (
+  n FOR ORDINALITY,
+  id BIGINT PATH '$[0]',
+  token VARCHAR(40) PATH '$[1]',
+  attempt BIGINT PATH '$[2]',
+  delay DECIMAL(30, 3) PATH '$[3]',
+  reason LONGTEXT PATH '$[4]'
+)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id;
+
+-- claim, 1: group, group, group, group
+SELECT CAST(candidate.id AS CHAR) AS id, candidate.lock_name AS `lock`
+FROM (
+  SELECT each_row.* FROM (
+    (SELECT i.`due` AS due, i.`id` AS id, CASE WHEN CHAR_LENGTH(CONCAT(COALESCE(DATABASE(), ''), '.', CONCAT('job-', COALESCE(CAST(i.`id` AS CHAR), ''), '/', COALESCE(CAST(i.`grp` AS CHAR), '')))) > 64 THEN SHA2(CONCAT(COALESCE(DATABASE(), ''), '.', CONCAT('job-', COALESCE(CAST(i.`id` AS CHAR), ''), '/', COALESCE(CAST(i.`grp` AS CHAR), ''))), 256) ELSE CONCAT(COALESCE(DATABASE(), ''), '.', CONCAT('job-', COALESCE(CAST(i.`id` AS CHAR), ''), '/', COALESCE(CAST(i.`grp` AS CHAR), ''))) END AS lock_name
+    FROM `jobs` AS i
+    WHERE i.`grp` = ? AND CAST(CONVERT(i.`grp` USING utf8mb4) AS BINARY) = CAST(CONVERT(? USING utf8mb4) AS BINARY) AND IS_FREE_LOCK(CASE WHEN CHAR_LENGTH(CONCAT(COALESCE(DATABASE(), ''), '.', CONCAT('job-', COALESCE(CAST(i.`id` AS CHAR), ''), '/', COALESCE(CAST(i.`grp` AS CHAR), '')))) > 64 THEN SHA2(CONCAT(COALESCE(DATABASE(), ''), '.', CONCAT('job-', COALESCE(CAST(i.`id` AS CHAR), ''), '/', COALESCE(CAST(i.`grp` AS CHAR), ''))), 256) ELSE CONCAT(COALESCE(DATABASE(), ''), '.', CONCAT('job-', COALESCE(CAST(i.`id` AS CHAR), ''), '/', COALESCE(CAST(i.`grp` AS CHAR), ''))) END) = 1 AND i.`due` IS NULL
+    ORDER BY i.`due`, i.`id`
+    LIMIT 200)
+    UNION ALL
+    (SELECT i.`due` AS due, i.`id` AS id, CASE WHEN CHAR_LENGTH(CONCAT(COALESCE(DATABASE(), ''), '.', CONCAT('job-', COALESCE(CAST(i.`id` AS CHAR), ''), '/', COALESCE(CAST(i.`grp` AS CHAR), '')))) > 64 THEN SHA2(CONCAT(COALESCE(DATABASE(), ''), '.', CONCAT('job-', COALESCE(CAST(i.`id` AS CHAR), ''), '/', COALESCE(CAST(i.`grp` AS CHAR), ''))), 256) ELSE CONCAT(COALESCE(DATABASE(), ''), '.', CONCAT('job-', COALESCE(CAST(i.`id` AS CHAR), ''), '/', COALESCE(CAST(i.`grp` AS CHAR), ''))) END AS lock_name
+    FROM `jobs` AS i
+    WHERE i.`grp` = ? AND CAST(CONVERT(i.`grp` USING utf8mb4) AS BINARY) = CAST(CONVERT(? USING utf8mb4) AS BINARY) AND IS_FREE_LOCK(CASE WHEN CHAR_LENGTH(CONCAT(COALESCE(DATABASE(), ''), '.', CONCAT('job-', COALESCE(CAST(i.`id` AS CHAR), ''), '/', COALESCE(CAST(i.`grp` AS CHAR), '')))) > 64 THEN SHA2(CONCAT(COALESCE(DATABASE(), ''), '.', CONCAT('job-', COALESCE(CAST(i.`id` AS CHAR), ''), '/', COALESCE(CAST(i.`grp` AS CHAR), ''))), 256) ELSE CONCAT(COALESCE(DATABASE(), ''), '.', CONCAT('job-', COALESCE(CAST(i.`id` AS CHAR), ''), '/', COALESCE(CAST(i.`grp` AS CHAR), ''))) END) = 1 AND i.`due` <= UTC_TIMESTAMP(6)
+    ORDER BY i.`due`, i.`id`
+    LIMIT 200)
+    ) AS each_row
+    ORDER BY each_row.due, each_row.id
+    LIMIT 200
+) AS candidate
+ORDER BY candidate.due, candidate.id;
+
+-- claim, 2: lock
+SELECT GET_LOCK(?, 0) AS taken;
+
+-- claim, 3: id, group
+SELECT CAST(i.`id` AS CHAR) AS id,
+  NULL AS token,
+  CAST(LEAST(COALESCE(i.`att`, 1), 32767 - 1) + 1 AS CHAR) AS attempt,
+  CAST(i.`grp` AS CHAR) AS `group`,
+  CONCAT('job-', COALESCE(CAST(i.`id` AS CHAR), ''), '/', COALESCE(CAST(i.`grp` AS CHAR), '')) AS `key`,
+  CAST(i.`pay` AS CHAR) AS c0, CASE WHEN CHAR_LENGTH(CONCAT(COALESCE(DATABASE(), ''), '.', CONCAT('job-', COALESCE(CAST(i.`id` AS CHAR), ''), '/', COALESCE(CAST(i.`grp` AS CHAR), '')))) > 64 THEN SHA2(CONCAT(COALESCE(DATABASE(), ''), '.', CONCAT('job-', COALESCE(CAST(i.`id` AS CHAR), ''), '/', COALESCE(CAST(i.`grp` AS CHAR), ''))), 256) ELSE CONCAT(COALESCE(DATABASE(), ''), '.', CONCAT('job-', COALESCE(CAST(i.`id` AS CHAR), ''), '/', COALESCE(CAST(i.`grp` AS CHAR), ''))) END AS `lock`
+FROM `jobs` AS i FORCE INDEX (PRIMARY)
+WHERE i.`id` = CAST(? AS SIGNED) AND CAST(CONVERT(i.`grp` USING utf8mb4) AS BINARY) = CAST(CONVERT(? USING utf8mb4) AS BINARY) AND (i.`due` IS NULL OR i.`due` <= UTC_TIMESTAMP(6))
+FOR UPDATE SKIP LOCKED;
+
+-- claim, 4: lock
+SELECT COALESCE(RELEASE_LOCK(?), 0) AS released;
+
+-- claim, 5: given
+UPDATE JSON_TABLE(?, '$[*]' COLUMNS (
+  n FOR ORDINALITY,
+  id BIGINT PATH '$[0]',
+  token VARCHAR(40) PATH '$[1]',
+  attempt BIGINT PATH '$[2]',
+  delay DECIMAL(30, 3) PATH '$[3]',
+  reason LONGTEXT PATH '$[4]'
+)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
+SET i.`att` = LEAST(COALESCE(i.`att`, 1), 32767 - 1) + 1;
+
+-- columns: 
+SELECT
+  c.COLUMN_NAME AS name,
+  CONCAT(c.COLUMN_TYPE, CASE WHEN c.DATA_TYPE = 'timestamp' AND NOT (UPPER(@@session.time_zone) IN ('+00:00', 'UTC')
+    OR (@@session.time_zone = 'SYSTEM' AND @@system_time_zone IN ('UTC', 'GMT'))) THEN ' in the time zone of the session' ELSE '' END) AS type,
+  c.IS_NULLABLE = 'YES' AS nullable,
+  CASE
+    WHEN c.GENERATION_EXPRESSION > '' THEN 'always'
+    WHEN c.EXTRA LIKE '%auto_increment%' OR NULLIF(c.COLUMN_DEFAULT, 'NULL') IS NOT NULL THEN 'byDefault'
+    ELSE 'never'
+  END AS `generated`,
+  c.DATETIME_PRECISION AS `precision`,
+  CASE WHEN c.DATA_TYPE = 'timestamp' AND NOT (UPPER(@@session.time_zone) IN ('+00:00', 'UTC')
+    OR (@@session.time_zone = 'SYSTEM' AND @@system_time_zone IN ('UTC', 'GMT'))) THEN 'is a TIMESTAMP, which the session tells in its own time zone and not in UTC: let it be a DATETIME(6), or connect with the time zone +00:00' END AS fault
+FROM information_schema.COLUMNS AS c
+WHERE c.TABLE_SCHEMA = DATABASE() AND c.TABLE_NAME = 'jobs'
+ORDER BY c.ORDINAL_POSITION;
+
+-- deadLetter, 1: given
+SELECT CAST(i.`id` AS CHAR) AS id
+FROM JSON_TABLE(?, '$[*]' COLUMNS (
+  n FOR ORDINALITY,
+  id BIGINT PATH '$[0]',
+  token VARCHAR(40) PATH '$[1]',
+  attempt BIGINT PATH '$[2]',
+  delay DECIMAL(30, 3) PATH '$[3]',
+  reason LONGTEXT PATH '$[4]'
+)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
+FOR UPDATE;
+
+-- deadLetter, 2: given
+INSERT INTO `graves` (`pay`, `tries`, `reason`)
+SELECT i.`pay`, 1, g.reason
+FROM JSON_TABLE(?, '$[*]' COLUMNS (
+  n FOR ORDINALITY,
+  id BIGINT PATH '$[0]',
+  token VARCHAR(40) PATH '$[1]',
+  attempt BIGINT PATH '$[2]',
+  delay DECIMAL(30, 3) PATH '$[3]',
+  reason LONGTEXT PATH '$[4]'
+)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id;
+
+-- deadLetter, 3: given
+DELETE i FROM JSON_TABLE(?, '$[*]' COLUMNS (
+  n FOR ORDINALITY,
+  id BIGINT PATH '$[0]',
+  token VARCHAR(40) PATH '$[1]',
+  attempt BIGINT PATH '$[2]',
+  delay DECIMAL(30, 3) PATH '$[3]',
+  reason LONGTEXT PATH '$[4]'
+)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id;
+
+-- insert, 1: r0c0, r0c1, r0c2, r1c0, r1c1, r1c2
+INSERT INTO `jobs` (`id`, `grp`, `due`)
+VALUES (CAST(? AS SIGNED), ?, CAST(? AS DATETIME(6))),
+  (CAST(? AS SIGNED), ?, CAST(? AS DATETIME(6)));
+
+-- release, 1: id
+UPDATE `jobs` AS i FORCE INDEX (PRIMARY)
+SET i.`att` = GREATEST(i.`att` - 1, 1)
+WHERE i.`id` = CAST(? AS SIGNED);
+
+-- release, 2: given
+SELECT CAST(i.`id` AS CHAR) AS id
+FROM JSON_TABLE(?, '$[*]' COLUMNS (
+  n FOR ORDINALITY,
+  id BIGINT PATH '$[0]',
+  token VARCHAR(40) PATH '$[1]',
+  attempt BIGINT PATH '$[2]',
+  delay DECIMAL(30, 3) PATH '$[3]',
+  reason LONGTEXT PATH '$[4]'
+)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
+FOR UPDATE;
+
+-- release, 3: given
+UPDATE JSON_TABLE(?, '$[*]' COLUMNS (
+  n FOR ORDINALITY,
+  id BIGINT PATH '$[0]',
+  token VARCHAR(40) PATH '$[1]',
+  attempt BIGINT PATH '$[2]',
+  delay DECIMAL(30, 3) PATH '$[3]',
+  reason LONGTEXT PATH '$[4]'
+)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
+SET i.`att` = GREATEST(i.`att` - 1, 1);
+
+-- retryAfter, 1: delay, id
+UPDATE `jobs` AS i FORCE INDEX (PRIMARY)
+SET i.`due` = TIMESTAMPADD(MICROSECOND, CAST(LEAST(CAST(? AS DECIMAL(30, 3)), 189000000000000) * 1000 AS SIGNED), UTC_TIMESTAMP(6))
+WHERE i.`id` = CAST(? AS SIGNED);
+
+-- retryAfter, 2: given
+SELECT CAST(i.`id` AS CHAR) AS id
+FROM JSON_TABLE(?, '$[*]' COLUMNS (
+  n FOR ORDINALITY,
+  id BIGINT PATH '$[0]',
+  token VARCHAR(40) PATH '$[1]',
+  attempt BIGINT PATH '$[2]',
+  delay DECIMAL(30, 3) PATH '$[3]',
+  reason LONGTEXT PATH '$[4]'
+)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
+FOR UPDATE;
+
+-- retryAfter, 3: given
+UPDATE JSON_TABLE(?, '$[*]' COLUMNS (
+  n FOR ORDINALITY,
+  id BIGINT PATH '$[0]',
+  token VARCHAR(40) PATH '$[1]',
+  attempt BIGINT PATH '$[2]',
+  delay DECIMAL(30, 3) PATH '$[3]',
+  reason LONGTEXT PATH '$[4]'
+)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
+SET i.`due` = TIMESTAMPADD(MICROSECOND, CAST(LEAST(g.delay, 189000000000000) * 1000 AS SIGNED), UTC_TIMESTAMP(6));
+
+-- unlock: lock
+SELECT COALESCE(RELEASE_LOCK(?), 0) AS released;

@@ -1,0 +1,358 @@
+-- ack, 1: id, token, attempt
+DELETE FROM i USING `jobs` AS i FORCE INDEX (PRIMARY)
+WHERE i.`id` = CAST(? AS SIGNED) AND i.`lease` = CAST(? AS DATETIME(6)) AND i.`att` = CAST(? AS SIGNED);
+
+-- ack, 2: given
+SELECT CAST(i.`id` AS CHAR) AS id
+FROM JSON_TABLE(?, '$[*]' COLUMNS (
+  n FOR ORDINALITY,
+  id BIGINT PATH '$[0]',
+  token VARCHAR(40) PATH '$[1]',
+  attempt BIGINT PATH '$[2]',
+  delay DECIMAL(30, 3) PATH '$[3]',
+  reason LONGTEXT PATH '$[4]'
+)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`att` = g.attempt
+FOR UPDATE;
+
+-- ack, 3: given
+DELETE i FROM JSON_TABLE(?, '$[*]' COLUMNS (
+  n FOR ORDINALITY,
+  id BIGINT PATH '$[0]',
+  token VARCHAR(40) PATH '$[1]',
+  attempt BIGINT PATH '$[2]',
+  delay DECIMAL(30, 3) PATH '$[3]',
+  reason LONGTEXT PATH '$[4]'
+)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id;
+
+-- ackOrFail, 1: id, token, attempt
+DELETE FROM i USING `jobs` AS i FORCE INDEX (PRIMARY)
+WHERE i.`id` = CAST(? AS SIGNED) AND i.`lease` = CAST(? AS DATETIME(6)) AND i.`att` = CAST(? AS SIGNED);
+
+-- ackOrFail, 2: given
+SELECT CAST(i.`id` AS CHAR) AS id
+FROM JSON_TABLE(?, '$[*]' COLUMNS (
+  n FOR ORDINALITY,
+  id BIGINT PATH '$[0]',
+  token VARCHAR(40) PATH '$[1]',
+  attempt BIGINT PATH '$[2]',
+  delay DECIMAL(30, 3) PATH '$[3]',
+  reason LONGTEXT PATH '$[4]'
+)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`att` = g.attempt
+FOR UPDATE;
+
+-- ackOrFail, 3: given
+DELETE i FROM JSON_TABLE(?, '$[*]' COLUMNS (
+  n FOR ORDINALITY,
+  id BIGINT PATH '$[0]',
+  token VARCHAR(40) PATH '$[1]',
+  attempt BIGINT PATH '$[2]',
+  delay DECIMAL(30, 3) PATH '$[3]',
+  reason LONGTEXT PATH '$[4]'
+)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id;
+
+-- claim, 1: leaseMs, group, group, group, group, group, group, group, limit
+SELECT CAST(i.`id` AS CHAR) AS id,
+  CAST(TIMESTAMPADD(MICROSECOND, CAST(LEAST(CAST(? AS DECIMAL(30, 3)), 189000000000000) * 1000 AS SIGNED), UTC_TIMESTAMP(6)) AS CHAR) AS token,
+  CAST(LEAST(COALESCE(i.`att`, 1), 32767 - 1) + 1 AS CHAR) AS attempt,
+  CAST(i.`grp` AS CHAR) AS `group`,
+  NULL AS `key`,
+  CAST(i.`pay` AS CHAR) AS c0,
+  candidate.turn AS turn
+FROM (
+  SELECT due_row.*, ROW_NUMBER() OVER (ORDER BY due_row.priority IS NULL, due_row.priority, due_row.due, due_row.id) AS turn
+  FROM (
+    SELECT each_row.* FROM (
+    (SELECT i.`prio` AS priority, i.`due` AS due, i.`id` AS id
+    FROM `jobs` AS i
+    WHERE i.`grp` = ? AND CAST(CONVERT(i.`grp` USING utf8mb4) AS BINARY) = CAST(CONVERT(? USING utf8mb4) AS BINARY) AND (i.`lease` IS NULL OR i.`lease` <= UTC_TIMESTAMP(6)) AND i.`prio` IS NOT NULL AND (i.`due` IS NULL OR i.`due` <= UTC_TIMESTAMP(6))
+    ORDER BY i.`prio`, i.`due`, i.`id`
+    LIMIT 40)
+    UNION ALL
+    (SELECT i.`prio` AS priority, i.`due` AS due, i.`id` AS id
+    FROM `jobs` AS i
+    WHERE i.`grp` = ? AND CAST(CONVERT(i.`grp` USING utf8mb4) AS BINARY) = CAST(CONVERT(? USING utf8mb4) AS BINARY) AND (i.`lease` IS NULL OR i.`lease` <= UTC_TIMESTAMP(6)) AND i.`prio` IS NULL AND i.`due` IS NULL
+    ORDER BY i.`prio`, i.`due`, i.`id`
+    LIMIT 40)
+    UNION ALL
+    (SELECT i.`prio` AS priority, i.`due` AS due, i.`id` AS id
+    FROM `jobs` AS i
+    WHERE i.`grp` = ? AND CAST(CONVERT(i.`grp` USING utf8mb4) AS BINARY) = CAST(CONVERT(? USING utf8mb4) AS BINARY) AND (i.`lease` IS NULL OR i.`lease` <= UTC_TIMESTAMP(6)) AND i.`prio` IS NULL AND i.`due` <= UTC_TIMESTAMP(6)
+    ORDER BY i.`prio`, i.`due`, i.`id`
+    LIMIT 40)
+    ) AS each_row
+    ORDER BY each_row.priority IS NULL, each_row.priority, each_row.due, each_row.id
+    LIMIT 40
+  ) AS due_row
+  ORDER BY turn
+  LIMIT 40
+) AS candidate STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = candidate.id
+WHERE CAST(CONVERT(i.`grp` USING utf8mb4) AS BINARY) = CAST(CONVERT(? USING utf8mb4) AS BINARY) AND (i.`due` IS NULL OR i.`due` <= UTC_TIMESTAMP(6)) AND (i.`lease` IS NULL OR i.`lease` <= UTC_TIMESTAMP(6))
+LIMIT ?
+FOR UPDATE SKIP LOCKED;
+
+-- claim, 2: leaseMs, group, group, group, group, group, group, group, limit
+SELECT CAST(i.`id` AS CHAR) AS id,
+  CAST(TIMESTAMPADD(MICROSECOND, CAST(LEAST(CAST(? AS DECIMAL(30, 3)), 189000000000000) * 1000 AS SIGNED), UTC_TIMESTAMP(6)) AS CHAR) AS token,
+  CAST(LEAST(COALESCE(i.`att`, 1), 32767 - 1) + 1 AS CHAR) AS attempt,
+  CAST(i.`grp` AS CHAR) AS `group`,
+  NULL AS `key`,
+  CAST(i.`pay` AS CHAR) AS c0,
+  candidate.turn AS turn
+FROM (
+  SELECT due_row.*, ROW_NUMBER() OVER (ORDER BY due_row.priority IS NULL, due_row.priority, due_row.due, due_row.id) AS turn
+  FROM (
+    SELECT each_row.* FROM (
+    (SELECT i.`prio` AS priority, i.`due` AS due, i.`id` AS id
+    FROM `jobs` AS i
+    WHERE i.`grp` = ? AND CAST(CONVERT(i.`grp` USING utf8mb4) AS BINARY) = CAST(CONVERT(? USING utf8mb4) AS BINARY) AND (i.`lease` IS NULL OR i.`lease` <= UTC_TIMESTAMP(6)) AND i.`prio` IS NOT NULL AND (i.`due` IS NULL OR i.`due` <= UTC_TIMESTAMP(6))
+    ORDER BY i.`prio`, i.`due`, i.`id`
+    LIMIT 5000)
+    UNION ALL
+    (SELECT i.`prio` AS priority, i.`due` AS due, i.`id` AS id
+    FROM `jobs` AS i
+    WHERE i.`grp` = ? AND CAST(CONVERT(i.`grp` USING utf8mb4) AS BINARY) = CAST(CONVERT(? USING utf8mb4) AS BINARY) AND (i.`lease` IS NULL OR i.`lease` <= UTC_TIMESTAMP(6)) AND i.`prio` IS NULL AND i.`due` IS NULL
+    ORDER BY i.`prio`, i.`due`, i.`id`
+    LIMIT 5000)
+    UNION ALL
+    (SELECT i.`prio` AS priority, i.`due` AS due, i.`id` AS id
+    FROM `jobs` AS i
+    WHERE i.`grp` = ? AND CAST(CONVERT(i.`grp` USING utf8mb4) AS BINARY) = CAST(CONVERT(? USING utf8mb4) AS BINARY) AND (i.`lease` IS NULL OR i.`lease` <= UTC_TIMESTAMP(6)) AND i.`prio` IS NULL AND i.`due` <= UTC_TIMESTAMP(6)
+    ORDER BY i.`prio`, i.`due`, i.`id`
+    LIMIT 5000)
+    ) AS each_row
+    ORDER BY each_row.priority IS NULL, each_row.priority, each_row.due, each_row.id
+    LIMIT 5000
+  ) AS due_row
+  ORDER BY turn
+  LIMIT 5000
+) AS candidate STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = candidate.id
+WHERE CAST(CONVERT(i.`grp` USING utf8mb4) AS BINARY) = CAST(CONVERT(? USING utf8mb4) AS BINARY) AND (i.`due` IS NULL OR i.`due` <= UTC_TIMESTAMP(6)) AND (i.`lease` IS NULL OR i.`lease` <= UTC_TIMESTAMP(6))
+LIMIT ?
+FOR UPDATE SKIP LOCKED;
+
+-- claim, 3: given
+UPDATE JSON_TABLE(?, '$[*]' COLUMNS (
+  n FOR ORDINALITY,
+  id BIGINT PATH '$[0]',
+  token VARCHAR(40) PATH '$[1]',
+  attempt BIGINT PATH '$[2]',
+  delay DECIMAL(30, 3) PATH '$[3]',
+  reason LONGTEXT PATH '$[4]'
+)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
+SET i.`lease` = CAST(g.token AS DATETIME(6)),
+    i.`att` = LEAST(COALESCE(i.`att`, 1), 32767 - 1) + 1;
+
+-- columns: 
+SELECT
+  c.COLUMN_NAME AS name,
+  CONCAT(c.COLUMN_TYPE, CASE WHEN c.DATA_TYPE = 'timestamp' AND NOT (UPPER(@@session.time_zone) IN ('+00:00', 'UTC')
+    OR (@@session.time_zone = 'SYSTEM' AND @@system_time_zone IN ('UTC', 'GMT'))) THEN ' in the time zone of the session' ELSE '' END) AS type,
+  c.IS_NULLABLE = 'YES' AS nullable,
+  CASE
+    WHEN c.GENERATION_EXPRESSION > '' THEN 'always'
+    WHEN c.EXTRA LIKE '%auto_increment%' OR NULLIF(c.COLUMN_DEFAULT, 'NULL') IS NOT NULL THEN 'byDefault'
+    ELSE 'never'
+  END AS `generated`,
+  c.DATETIME_PRECISION AS `precision`,
+  CASE WHEN c.DATA_TYPE = 'timestamp' AND NOT (UPPER(@@session.time_zone) IN ('+00:00', 'UTC')
+    OR (@@session.time_zone = 'SYSTEM' AND @@system_time_zone IN ('UTC', 'GMT'))) THEN 'is a TIMESTAMP, which the session tells in its own time zone and not in UTC: let it be a DATETIME(6), or connect with the time zone +00:00' END AS fault
+FROM information_schema.COLUMNS AS c
+WHERE c.TABLE_SCHEMA = DATABASE() AND c.TABLE_NAME = 'jobs'
+ORDER BY c.ORDINAL_POSITION;
+
+-- deadLetter, 1: given
+SELECT CAST(i.`id` AS CHAR) AS id
+FROM JSON_TABLE(?, '$[*]' COLUMNS (
+  n FOR ORDINALITY,
+  id BIGINT PATH '$[0]',
+  token VARCHAR(40) PATH '$[1]',
+  attempt BIGINT PATH '$[2]',
+  delay DECIMAL(30, 3) PATH '$[3]',
+  reason LONGTEXT PATH '$[4]'
+)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`att` = g.attempt
+FOR UPDATE;
+
+-- deadLetter, 2: given
+INSERT INTO `graves` (`pay`, `tries`, `reason`)
+SELECT i.`pay`, 1, g.reason
+FROM JSON_TABLE(?, '$[*]' COLUMNS (
+  n FOR ORDINALITY,
+  id BIGINT PATH '$[0]',
+  token VARCHAR(40) PATH '$[1]',
+  attempt BIGINT PATH '$[2]',
+  delay DECIMAL(30, 3) PATH '$[3]',
+  reason LONGTEXT PATH '$[4]'
+)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id;
+
+-- deadLetter, 3: given
+DELETE i FROM JSON_TABLE(?, '$[*]' COLUMNS (
+  n FOR ORDINALITY,
+  id BIGINT PATH '$[0]',
+  token VARCHAR(40) PATH '$[1]',
+  attempt BIGINT PATH '$[2]',
+  delay DECIMAL(30, 3) PATH '$[3]',
+  reason LONGTEXT PATH '$[4]'
+)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id;
+
+-- extend, 1: leaseMs, given
+SELECT CAST(i.`id` AS CHAR) AS id,
+  CAST(TIMESTAMPADD(MICROSECOND, CAST(LEAST(CAST(? AS DECIMAL(30, 3)), 189000000000000) * 1000 AS SIGNED), UTC_TIMESTAMP(6)) AS CHAR) AS token
+FROM JSON_TABLE(?, '$[*]' COLUMNS (
+  n FOR ORDINALITY,
+  id BIGINT PATH '$[0]',
+  token VARCHAR(40) PATH '$[1]',
+  attempt BIGINT PATH '$[2]',
+  delay DECIMAL(30, 3) PATH '$[3]',
+  reason LONGTEXT PATH '$[4]'
+)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`att` = g.attempt AND i.`lease` > UTC_TIMESTAMP(6)
+FOR UPDATE SKIP LOCKED;
+
+-- extend, 2: given
+SELECT CAST(i.`id` AS CHAR) AS id
+FROM JSON_TABLE(?, '$[*]' COLUMNS (
+  n FOR ORDINALITY,
+  id BIGINT PATH '$[0]',
+  token VARCHAR(40) PATH '$[1]',
+  attempt BIGINT PATH '$[2]',
+  delay DECIMAL(30, 3) PATH '$[3]',
+  reason LONGTEXT PATH '$[4]'
+)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`att` = g.attempt AND i.`lease` > UTC_TIMESTAMP(6);
+
+-- extend, 3: given
+UPDATE JSON_TABLE(?, '$[*]' COLUMNS (
+  n FOR ORDINALITY,
+  id BIGINT PATH '$[0]',
+  token VARCHAR(40) PATH '$[1]',
+  attempt BIGINT PATH '$[2]',
+  delay DECIMAL(30, 3) PATH '$[3]',
+  reason LONGTEXT PATH '$[4]'
+)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
+SET i.`lease` = CAST(g.token AS DATETIME(6));
+
+-- insert, 1: r0c0, r0c1, r0c2, r1c0, r1c1, r1c2
+INSERT INTO `jobs` (`id`, `grp`, `due`)
+VALUES (CAST(? AS SIGNED), ?, CAST(? AS DATETIME(6))),
+  (CAST(? AS SIGNED), ?, CAST(? AS DATETIME(6)));
+
+-- lockOrFail, 1: given
+SELECT CAST(i.`id` AS CHAR) AS id
+FROM JSON_TABLE(?, '$[*]' COLUMNS (
+  n FOR ORDINALITY,
+  id BIGINT PATH '$[0]',
+  token VARCHAR(40) PATH '$[1]',
+  attempt BIGINT PATH '$[2]',
+  delay DECIMAL(30, 3) PATH '$[3]',
+  reason LONGTEXT PATH '$[4]'
+)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`att` = g.attempt AND i.`lease` > UTC_TIMESTAMP(6)
+FOR UPDATE;
+
+-- readBack, 1: given
+SELECT CAST(i.`id` AS CHAR) AS id
+FROM JSON_TABLE(?, '$[*]' COLUMNS (
+  n FOR ORDINALITY,
+  id BIGINT PATH '$[0]',
+  token VARCHAR(40) PATH '$[1]',
+  attempt BIGINT PATH '$[2]',
+  delay DECIMAL(30, 3) PATH '$[3]',
+  reason LONGTEXT PATH '$[4]'
+)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id;
+
+-- readBack, 2: given
+SELECT CAST(i.`id` AS CHAR) AS id,
+  CASE
+    WHEN i.`id` = g.id AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`att` = g.attempt THEN 'ours'
+    WHEN i.`lease` IS NOT NULL THEN 'taken'
+    WHEN FALSE THEN 'settled'
+    ELSE 'other'
+  END AS outcome
+FROM JSON_TABLE(?, '$[*]' COLUMNS (
+  n FOR ORDINALITY,
+  id BIGINT PATH '$[0]',
+  token VARCHAR(40) PATH '$[1]',
+  attempt BIGINT PATH '$[2]',
+  delay DECIMAL(30, 3) PATH '$[3]',
+  reason LONGTEXT PATH '$[4]'
+)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
+FOR UPDATE SKIP LOCKED;
+
+-- release, 1: given
+SELECT CAST(i.`id` AS CHAR) AS id
+FROM JSON_TABLE(?, '$[*]' COLUMNS (
+  n FOR ORDINALITY,
+  id BIGINT PATH '$[0]',
+  token VARCHAR(40) PATH '$[1]',
+  attempt BIGINT PATH '$[2]',
+  delay DECIMAL(30, 3) PATH '$[3]',
+  reason LONGTEXT PATH '$[4]'
+)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`att` = g.attempt
+FOR UPDATE SKIP LOCKED;
+
+-- release, 2: given
+UPDATE JSON_TABLE(?, '$[*]' COLUMNS (
+  n FOR ORDINALITY,
+  id BIGINT PATH '$[0]',
+  token VARCHAR(40) PATH '$[1]',
+  attempt BIGINT PATH '$[2]',
+  delay DECIMAL(30, 3) PATH '$[3]',
+  reason LONGTEXT PATH '$[4]'
+)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
+SET i.`lease` = NULL,
+    i.`att` = GREATEST(i.`att` - 1, 1);
+
+-- retry, 1: id, token, attempt
+UPDATE `jobs` AS i FORCE INDEX (PRIMARY)
+SET i.`lease` = NULL
+WHERE i.`id` = CAST(? AS SIGNED) AND i.`lease` = CAST(? AS DATETIME(6)) AND i.`att` = CAST(? AS SIGNED);
+
+-- retry, 2: given
+SELECT CAST(i.`id` AS CHAR) AS id
+FROM JSON_TABLE(?, '$[*]' COLUMNS (
+  n FOR ORDINALITY,
+  id BIGINT PATH '$[0]',
+  token VARCHAR(40) PATH '$[1]',
+  attempt BIGINT PATH '$[2]',
+  delay DECIMAL(30, 3) PATH '$[3]',
+  reason LONGTEXT PATH '$[4]'
+)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`att` = g.attempt
+FOR UPDATE;
+
+-- retry, 3: given
+UPDATE JSON_TABLE(?, '$[*]' COLUMNS (
+  n FOR ORDINALITY,
+  id BIGINT PATH '$[0]',
+  token VARCHAR(40) PATH '$[1]',
+  attempt BIGINT PATH '$[2]',
+  delay DECIMAL(30, 3) PATH '$[3]',
+  reason LONGTEXT PATH '$[4]'
+)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
+SET i.`lease` = NULL;
+
+-- retryAfter, 1: delay, id, token, attempt
+UPDATE `jobs` AS i FORCE INDEX (PRIMARY)
+SET i.`due` = TIMESTAMPADD(MICROSECOND, CAST(LEAST(CAST(? AS DECIMAL(30, 3)), 189000000000000) * 1000 AS SIGNED), UTC_TIMESTAMP(6)),
+    i.`lease` = NULL
+WHERE i.`id` = CAST(? AS SIGNED) AND i.`lease` = CAST(? AS DATETIME(6)) AND i.`att` = CAST(? AS SIGNED);
+
+-- retryAfter, 2: given
+SELECT CAST(i.`id` AS CHAR) AS id
+FROM JSON_TABLE(?, '$[*]' COLUMNS (
+  n FOR ORDINALITY,
+  id BIGINT PATH '$[0]',
+  token VARCHAR(40) PATH '$[1]',
+  attempt BIGINT PATH '$[2]',
+  delay DECIMAL(30, 3) PATH '$[3]',
+  reason LONGTEXT PATH '$[4]'
+)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`att` = g.attempt
+FOR UPDATE;
+
+-- retryAfter, 3: given
+UPDATE JSON_TABLE(?, '$[*]' COLUMNS (
+  n FOR ORDINALITY,
+  id BIGINT PATH '$[0]',
+  token VARCHAR(40) PATH '$[1]',
+  attempt BIGINT PATH '$[2]',
+  delay DECIMAL(30, 3) PATH '$[3]',
+  reason LONGTEXT PATH '$[4]'
+)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
+SET i.`due` = TIMESTAMPADD(MICROSECOND, CAST(LEAST(g.delay, 189000000000000) * 1000 AS SIGNED), UTC_TIMESTAMP(6)),
+    i.`lease` = NULL;

@@ -1,0 +1,212 @@
+-- ack, 1: id
+UPDATE `app`.`jobs` AS i FORCE INDEX (PRIMARY)
+SET i.`done` = UTC_TIMESTAMP(6)
+WHERE i.`id` = CAST(? AS SIGNED);
+
+-- ack, 2: given
+SELECT CAST(i.`id` AS CHAR) AS id
+FROM JSON_TABLE(?, '$[*]' COLUMNS (
+  n FOR ORDINALITY,
+  id BIGINT PATH '$[0]',
+  token VARCHAR(40) PATH '$[1]',
+  attempt BIGINT PATH '$[2]',
+  delay DECIMAL(30, 3) PATH '$[3]',
+  reason LONGTEXT PATH '$[4]'
+)) AS g STRAIGHT_JOIN `app`.`jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
+FOR UPDATE;
+
+-- ack, 3: given
+UPDATE JSON_TABLE(?, '$[*]' COLUMNS (
+  n FOR ORDINALITY,
+  id BIGINT PATH '$[0]',
+  token VARCHAR(40) PATH '$[1]',
+  attempt BIGINT PATH '$[2]',
+  delay DECIMAL(30, 3) PATH '$[3]',
+  reason LONGTEXT PATH '$[4]'
+)) AS g STRAIGHT_JOIN `app`.`jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
+SET i.`done` = UTC_TIMESTAMP(6);
+
+-- claim, 1: group, group, group, group, group, limit
+SELECT CAST(i.`id` AS CHAR) AS id,
+  NULL AS token,
+  CAST(i.`att` AS CHAR) AS attempt,
+  CAST(i.`grp` AS CHAR) AS `group`,
+  NULL AS `key`,
+  CAST(i.`pay` AS CHAR) AS c0,
+  candidate.turn AS turn
+FROM (
+  SELECT due_row.*, ROW_NUMBER() OVER (ORDER BY due_row.due, due_row.id) AS turn
+  FROM (
+    SELECT each_row.* FROM (
+    (SELECT i.`due` AS due, i.`id` AS id
+    FROM `app`.`jobs` AS i
+    WHERE i.`grp` = ? AND CAST(CONVERT(i.`grp` USING utf8mb4) AS BINARY) = CAST(CONVERT(? USING utf8mb4) AS BINARY) AND i.`done` IS NULL AND i.`due` IS NULL
+    ORDER BY i.`due`, i.`id`
+    LIMIT 40)
+    UNION ALL
+    (SELECT i.`due` AS due, i.`id` AS id
+    FROM `app`.`jobs` AS i
+    WHERE i.`grp` = ? AND CAST(CONVERT(i.`grp` USING utf8mb4) AS BINARY) = CAST(CONVERT(? USING utf8mb4) AS BINARY) AND i.`done` IS NULL AND i.`due` <= UTC_TIMESTAMP(6)
+    ORDER BY i.`due`, i.`id`
+    LIMIT 40)
+    ) AS each_row
+    ORDER BY each_row.due, each_row.id
+    LIMIT 40
+  ) AS due_row
+  ORDER BY turn
+  LIMIT 40
+) AS candidate STRAIGHT_JOIN `app`.`jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = candidate.id
+WHERE CAST(CONVERT(i.`grp` USING utf8mb4) AS BINARY) = CAST(CONVERT(? USING utf8mb4) AS BINARY) AND i.`done` IS NULL AND (i.`due` IS NULL OR i.`due` <= UTC_TIMESTAMP(6))
+LIMIT ?
+FOR UPDATE SKIP LOCKED;
+
+-- claim, 2: group, group, group, group, group, limit
+SELECT CAST(i.`id` AS CHAR) AS id,
+  NULL AS token,
+  CAST(i.`att` AS CHAR) AS attempt,
+  CAST(i.`grp` AS CHAR) AS `group`,
+  NULL AS `key`,
+  CAST(i.`pay` AS CHAR) AS c0,
+  candidate.turn AS turn
+FROM (
+  SELECT due_row.*, ROW_NUMBER() OVER (ORDER BY due_row.due, due_row.id) AS turn
+  FROM (
+    SELECT each_row.* FROM (
+    (SELECT i.`due` AS due, i.`id` AS id
+    FROM `app`.`jobs` AS i
+    WHERE i.`grp` = ? AND CAST(CONVERT(i.`grp` USING utf8mb4) AS BINARY) = CAST(CONVERT(? USING utf8mb4) AS BINARY) AND i.`done` IS NULL AND i.`due` IS NULL
+    ORDER BY i.`due`, i.`id`
+    LIMIT 5000)
+    UNION ALL
+    (SELECT i.`due` AS due, i.`id` AS id
+    FROM `app`.`jobs` AS i
+    WHERE i.`grp` = ? AND CAST(CONVERT(i.`grp` USING utf8mb4) AS BINARY) = CAST(CONVERT(? USING utf8mb4) AS BINARY) AND i.`done` IS NULL AND i.`due` <= UTC_TIMESTAMP(6)
+    ORDER BY i.`due`, i.`id`
+    LIMIT 5000)
+    ) AS each_row
+    ORDER BY each_row.due, each_row.id
+    LIMIT 5000
+  ) AS due_row
+  ORDER BY turn
+  LIMIT 5000
+) AS candidate STRAIGHT_JOIN `app`.`jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = candidate.id
+WHERE CAST(CONVERT(i.`grp` USING utf8mb4) AS BINARY) = CAST(CONVERT(? USING utf8mb4) AS BINARY) AND i.`done` IS NULL AND (i.`due` IS NULL OR i.`due` <= UTC_TIMESTAMP(6))
+LIMIT ?
+FOR UPDATE SKIP LOCKED;
+
+-- columns: 
+SELECT
+  c.COLUMN_NAME AS name,
+  CONCAT(c.COLUMN_TYPE, CASE WHEN c.DATA_TYPE = 'timestamp' AND NOT (UPPER(@@session.time_zone) IN ('+00:00', 'UTC')
+    OR (@@session.time_zone = 'SYSTEM' AND @@system_time_zone IN ('UTC', 'GMT'))) THEN ' in the time zone of the session' ELSE '' END) AS type,
+  c.IS_NULLABLE = 'YES' AS nullable,
+  CASE
+    WHEN c.GENERATION_EXPRESSION > '' THEN 'always'
+    WHEN c.EXTRA LIKE '%auto_increment%' OR NULLIF(c.COLUMN_DEFAULT, 'NULL') IS NOT NULL THEN 'byDefault'
+    ELSE 'never'
+  END AS `generated`,
+  c.DATETIME_PRECISION AS `precision`,
+  CASE WHEN c.DATA_TYPE = 'timestamp' AND NOT (UPPER(@@session.time_zone) IN ('+00:00', 'UTC')
+    OR (@@session.time_zone = 'SYSTEM' AND @@system_time_zone IN ('UTC', 'GMT'))) THEN 'is a TIMESTAMP, which the session tells in its own time zone and not in UTC: let it be a DATETIME(6), or connect with the time zone +00:00' END AS fault
+FROM information_schema.COLUMNS AS c
+WHERE c.TABLE_SCHEMA = 'app' AND c.TABLE_NAME = 'jobs'
+ORDER BY c.ORDINAL_POSITION;
+
+-- deadLetter, 1: group, reason, id
+UPDATE `app`.`jobs` AS i FORCE INDEX (PRIMARY)
+SET i.`grp` = ?,
+    i.`att` = 1,
+    i.`due` = NULL,
+    i.`done` = NULL,
+    i.`why` = ?
+WHERE i.`id` = CAST(? AS SIGNED);
+
+-- deadLetter, 2: given
+SELECT CAST(i.`id` AS CHAR) AS id
+FROM JSON_TABLE(?, '$[*]' COLUMNS (
+  n FOR ORDINALITY,
+  id BIGINT PATH '$[0]',
+  token VARCHAR(40) PATH '$[1]',
+  attempt BIGINT PATH '$[2]',
+  delay DECIMAL(30, 3) PATH '$[3]',
+  reason LONGTEXT PATH '$[4]'
+)) AS g STRAIGHT_JOIN `app`.`jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
+FOR UPDATE;
+
+-- deadLetter, 3: given, group
+UPDATE JSON_TABLE(?, '$[*]' COLUMNS (
+  n FOR ORDINALITY,
+  id BIGINT PATH '$[0]',
+  token VARCHAR(40) PATH '$[1]',
+  attempt BIGINT PATH '$[2]',
+  delay DECIMAL(30, 3) PATH '$[3]',
+  reason LONGTEXT PATH '$[4]'
+)) AS g STRAIGHT_JOIN `app`.`jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
+SET i.`grp` = ?,
+    i.`att` = 1,
+    i.`due` = NULL,
+    i.`done` = NULL,
+    i.`why` = g.reason;
+
+-- insert, 1: r0c0, r0c1, r0c2, r1c0, r1c1, r1c2
+INSERT INTO `app`.`jobs` (`id`, `grp`, `due`)
+VALUES (CAST(? AS SIGNED), ?, CAST(? AS DATETIME(6))),
+  (CAST(? AS SIGNED), ?, CAST(? AS DATETIME(6)));
+
+-- retry, 1: id
+UPDATE `app`.`jobs` AS i FORCE INDEX (PRIMARY)
+SET i.`att` = LEAST(COALESCE(i.`att`, 1), 32767 - 1) + 1
+WHERE i.`id` = CAST(? AS SIGNED);
+
+-- retry, 2: given
+SELECT CAST(i.`id` AS CHAR) AS id
+FROM JSON_TABLE(?, '$[*]' COLUMNS (
+  n FOR ORDINALITY,
+  id BIGINT PATH '$[0]',
+  token VARCHAR(40) PATH '$[1]',
+  attempt BIGINT PATH '$[2]',
+  delay DECIMAL(30, 3) PATH '$[3]',
+  reason LONGTEXT PATH '$[4]'
+)) AS g STRAIGHT_JOIN `app`.`jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
+FOR UPDATE;
+
+-- retry, 3: given
+UPDATE JSON_TABLE(?, '$[*]' COLUMNS (
+  n FOR ORDINALITY,
+  id BIGINT PATH '$[0]',
+  token VARCHAR(40) PATH '$[1]',
+  attempt BIGINT PATH '$[2]',
+  delay DECIMAL(30, 3) PATH '$[3]',
+  reason LONGTEXT PATH '$[4]'
+)) AS g STRAIGHT_JOIN `app`.`jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
+SET i.`att` = LEAST(COALESCE(i.`att`, 1), 32767 - 1) + 1;
+
+-- retryAfter, 1: delay, id
+UPDATE `app`.`jobs` AS i FORCE INDEX (PRIMARY)
+SET i.`due` = TIMESTAMPADD(MICROSECOND, CAST(LEAST(CAST(? AS DECIMAL(30, 3)), 189000000000000) * 1000 AS SIGNED), UTC_TIMESTAMP(6)),
+    i.`att` = LEAST(COALESCE(i.`att`, 1), 32767 - 1) + 1
+WHERE i.`id` = CAST(? AS SIGNED);
+
+-- retryAfter, 2: given
+SELECT CAST(i.`id` AS CHAR) AS id
+FROM JSON_TABLE(?, '$[*]' COLUMNS (
+  n FOR ORDINALITY,
+  id BIGINT PATH '$[0]',
+  token VARCHAR(40) PATH '$[1]',
+  attempt BIGINT PATH '$[2]',
+  delay DECIMAL(30, 3) PATH '$[3]',
+  reason LONGTEXT PATH '$[4]'
+)) AS g STRAIGHT_JOIN `app`.`jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
+FOR UPDATE;
+
+-- retryAfter, 3: given
+UPDATE JSON_TABLE(?, '$[*]' COLUMNS (
+  n FOR ORDINALITY,
+  id BIGINT PATH '$[0]',
+  token VARCHAR(40) PATH '$[1]',
+  attempt BIGINT PATH '$[2]',
+  delay DECIMAL(30, 3) PATH '$[3]',
+  reason LONGTEXT PATH '$[4]'
+)) AS g STRAIGHT_JOIN `app`.`jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
+SET i.`due` = TIMESTAMPADD(MICROSECOND, CAST(LEAST(g.delay, 189000000000000) * 1000 AS SIGNED), UTC_TIMESTAMP(6)),
+    i.`att` = LEAST(COALESCE(i.`att`, 1), 32767 - 1) + 1;
