@@ -116,7 +116,9 @@ describe("the row lock form", () => {
       );
       await until(() => worker.told.filter((line) => line.startsWith("settled")).length === 2);
       await worker.stop();
-      expect(worker.failures.map(String).join()).toMatch(/COMMIT is refused.*ROLLBACK is refused/);
+      expect(worker.failures.map(String).sort().join()).toMatch(
+        /COMMIT is refused.*ROLLBACK is refused/,
+      );
       expect(await jobs.effects()).toEqual([]);
       expect(await jobs.rows()).toMatchObject([{ isDue: false }, { isDue: false }]);
     });
