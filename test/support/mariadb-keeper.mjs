@@ -1,22 +1,26 @@
 /**
  * Holds one throw-away MariaDB server for a test run, in a process of its own: it stops the server and removes its
- * folder when its standard input closes, however the test run ends. The server is the machine's own program, on a
- * data folder of ours.
+ * folder when its standard input closes, however the test run ends. The server is the machine's own program where it
+ * has one, on a data folder of ours.
  *
  * Says one line on standard output: {"url": "..."} or {"missing": "why"}.
  */
 import { execFile, spawn } from "node:child_process";
-import { access, mkdtemp, readdir, readFile, rm, statfs } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm, statfs } from "node:fs/promises";
 import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
-import { delimiter, join } from "node:path";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { mariadbPrograms } from "./mariadb-programs.mjs";
 
 const PREFIX = "intray-mariadb-";
 /** Memory, where there is enough of it. */
 const MEMORY = "/dev/shm";
 const MEMORY_NEEDED = 2 * 1024 ** 3;
 const START_DEADLINE_MS = 40_000;
+/** Where the programs are put that the machine does not have. */
+const OURS = fileURLToPath(new URL("../../.work", import.meta.url));
 const run = promisify(execFile);
 
 const log = [];
@@ -37,23 +41,25 @@ try {
 }
 
 async function start() {
-  const daemon = await program("mariadbd");
-  const install = await program("mariadb-install-db");
-  if (daemon === undefined || install === undefined) {
-    throw new Error("there is no mariadbd here: install MariaDB 10.6 or later, or set MYSQL_URL");
-  }
+  const { base, daemon, env, install } = await mariadbPrograms(OURS);
   folder = await mkdtemp(
     join((await roomInMemory()) ? MEMORY : tmpdir(), `${PREFIX}${process.pid}-`),
   );
   const data = join(folder, "data");
   const user = process.getuid?.() === 0 ? ["--user=root"] : [];
-  await run(install, [
-    "--no-defaults",
-    `--datadir=${data}`,
-    "--auth-root-authentication-method=normal",
-    "--skip-test-db",
-    ...user,
-  ]);
+  const standing = base === undefined ? [] : [`--basedir=${base}`];
+  await run(
+    install,
+    [
+      "--no-defaults",
+      `--datadir=${data}`,
+      "--auth-root-authentication-method=normal",
+      "--skip-test-db",
+      ...standing,
+      ...user,
+    ],
+    { env },
+  );
   for (let attempt = 1; ; attempt++) {
     if (stopping) throw new Error("stopped while starting");
     const port = await freePort();
@@ -74,9 +80,10 @@ async function start() {
         "--innodb-flush-log-at-trx-commit=0",
         "--innodb-doublewrite=0",
         "--innodb-log-file-size=32M",
+        ...standing,
         ...user,
       ],
-      { stdio: ["ignore", "pipe", "pipe"] },
+      { env, stdio: ["ignore", "pipe", "pipe"] },
     );
     for (const stream of [server.stdout, server.stderr]) {
       stream.on("data", (line) => log.push(String(line)));
@@ -141,21 +148,6 @@ async function runs(pid, words) {
   if (!Number.isInteger(pid) || pid <= 0) return false;
   const command = await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "");
   return command.includes(words);
-}
-
-async function program(name) {
-  const places = [...(process.env.PATH ?? "").split(delimiter), "/usr/sbin", "/usr/local/sbin"];
-  for (const place of places) {
-    const path = join(place, name);
-    if (
-      await access(path).then(
-        () => true,
-        () => false,
-      )
-    )
-      return path;
-  }
-  return undefined;
 }
 
 async function roomInMemory() {
