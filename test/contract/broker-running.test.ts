@@ -2,8 +2,6 @@ import { describe, expect, test } from "vitest";
 import { Broker } from "../../src/broker/broker.ts";
 import { AlreadyRunningError, ShutdownError, TableError } from "../../src/errors.ts";
 import {
-  EFFECT,
-  FORMS,
   formsOf,
   LeaseJobs,
   LockJobs,
@@ -13,7 +11,7 @@ import {
   transactionalTables,
 } from "../support/broker-table.ts";
 import { Gate } from "../support/gate.ts";
-import { forEachSource, forEachTarget } from "../support/sources.ts";
+import { forEachTarget } from "../support/sources.ts";
 import { until } from "../support/until.ts";
 import { WatchedSource } from "../support/work-inbox.ts";
 
@@ -275,14 +273,15 @@ describe("brokers at work", () => {
 });
 
 describe("28: connections", () => {
-  forEachSource({ connections: "many" }, (name, open) => {
+  forEachTarget({ connections: "many" }, (target, open) => {
+    const { name } = target;
     test.skipIf(name === "handmade")(
       "row locks leave one connection of the pool free, and say that fewer handlers run",
       async () => {
         const db = await openTables(open, [LockJobs], { max: 3 });
         const queue = LockJobs.queue("a");
         const source = new WatchedSource(db.source);
-        Object.assign(source, { database: "postgres" });
+        Object.assign(source, { database: db.dialect });
         const { broker, logger } = testBroker(source);
         const gate = new Gate();
         broker.subscribe(queue, { workers: 8 }, () => gate.opened);
@@ -303,12 +302,12 @@ describe("28: connections", () => {
     test.skipIf(name === "handmade")(
       "T9: a pool of one works one delivery at a time, in every form",
       async () => {
-        for (const { Jobs } of FORMS) {
+        for (const { Jobs } of formsOf(target)) {
           const db = await openTables(open, [Jobs], { max: 1 });
           const queue = Jobs.queue("a");
           const { broker } = testBroker(db.source);
           broker.subscribe(queue, { workers: 4, transactional: true }, async (n, { tx }) => {
-            await tx.query(EFFECT, [n]);
+            await tx.query(db.effect, [n]);
           });
           await queue.insert(db.source, [1, 2, 3]);
           await broker.start();

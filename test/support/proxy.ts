@@ -129,6 +129,14 @@ export type Loss = "reply-cut" | "reply-stalled" | "request-cut";
 /** PostgreSQL's ReadyForQuery outside a transaction. */
 const READY_AND_IDLE = Buffer.from([0x5a, 0, 0, 0, 5, 0x49]);
 
+/** Whether the server says that no transaction is open: what it was asked has taken effect. */
+function isIdle(reply: Buffer): boolean {
+  if (reply.includes(READY_AND_IDLE)) return true;
+  // An OK packet of MySQL's, first in its answer: its counts are a byte each, then come the flags.
+  const isOk = reply.length >= 11 && reply[3] === 1 && reply[4] === 0;
+  return isOk && (reply.readUInt16LE(7) & 1) === 0;
+}
+
 interface LossRule {
   readonly loss: Loss;
   readonly mark: string;
@@ -209,8 +217,7 @@ export class ProxiedConnection {
       this.#later(() => this.#client.write(chunk));
       return;
     }
-    // The server says that no transaction is open: what it was asked has taken effect.
-    if (!chunk.includes(READY_AND_IDLE)) return;
+    if (!isIdle(chunk)) return;
     if (this.#loss.loss === "reply-cut") this.cut();
     this.#loss.done();
   }

@@ -53,7 +53,7 @@ interface SourceKind {
   /** `one writer`: a transaction that has written keeps every other from writing. */
   readonly connections: "many" | "one writer" | "one";
   /** Of databases on a server: a pool of connections to it. */
-  readonly connect?: (url: string, max: number) => Connected;
+  readonly connect?: (url: string, max: number, endDeadlineS: number) => Connected;
   /** Of databases within the process: an empty one. */
   readonly open?: (options: OpenOptions) => Promise<OpenedSource>;
 }
@@ -83,8 +83,8 @@ export interface OpenedSource {
     text: string,
     params?: readonly unknown[],
   ): Promise<QueryResult<Row>>;
-  /** A second source to the same database, as another process would have. */
-  another(options?: OpenOptions): ConnectionSource;
+  /** A second source to the same database, as another process would have; by way of `url` where there is one. */
+  another(options?: OpenOptions & { readonly url?: string }): ConnectionSource;
   /**
    * Closes every connection and drops the database. Happens by itself when the test (or file) ends.
    * A connection that is still checked out then fails the test.
@@ -187,8 +187,9 @@ async function openSource(kind: SourceKind, options: OpenOptions = {}): Promise<
   const isMysql = kind.database === "mariadb" || kind.database === "mysql";
   const database = await (isMysql ? createMysqlDatabase(kind.database) : createDatabase());
   const all: Connected[] = [];
-  const add = ({ max = 5 }: OpenOptions = {}): ConnectionSource => {
-    const connected = connect(database.url, max);
+  const add: OpenedSource["another"] = ({ max = 5, url = database.url } = {}) => {
+    // What a network's faults have hung does not come back.
+    const connected = connect(url, max, url === database.url ? END_DEADLINE_S : 1);
     all.push(connected);
     return connected.source;
   };
@@ -313,7 +314,7 @@ function connectPg(url: string, max: number): Connected {
   return { source: fromPg(pool), end: () => pool.end() };
 }
 
-function connectPostgresJs(url: string, max: number): Connected {
+function connectPostgresJs(url: string, max: number, endDeadlineS: number): Connected {
   // A session that ends while the library looks up array types is an unhandled rejection inside it.
   // And its own backoff, which killed sessions drive up to 20 seconds, would outlast a test's leases.
   const sql = postgres(url, {
@@ -322,7 +323,7 @@ function connectPostgresJs(url: string, max: number): Connected {
     fetch_types: false,
     backoff: () => 0.05,
   });
-  return { source: fromPostgresJs(sql), end: () => sql.end({ timeout: END_DEADLINE_S }) };
+  return { source: fromPostgresJs(sql), end: () => sql.end({ timeout: endDeadlineS }) };
 }
 
 function connectMysql2(url: string, max: number): Connected {
