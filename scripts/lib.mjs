@@ -43,18 +43,21 @@ export async function run(command, args, { capture = false, env = {}, cwd = root
   return { code, output, seconds: (performance.now() - started) / 1000 };
 }
 
-/** Runs vitest and counts. An error outside any test, such as an unhandled rejection, counts as failed. */
-export async function vitest(args, env = {}) {
+/**
+ * Runs vitest and counts; `look` gets the report too. An error outside any test, such as an unhandled rejection, counts
+ * as failed.
+ */
+export async function vitest(args, env = {}, look = undefined) {
   await mkdir(workFolder, { recursive: true });
   const report = join(workFolder, `vitest-${process.pid}.json`);
   await rm(report, { force: true });
   const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
   const { code } = await node(tool("vitest"), ["run", ...args, ...reporters], { env });
-  const { failures, ...counts } = await readFile(report, "utf8").then(
-    (text) => countTests(JSON.parse(text)),
-    () => ({ passed: 0, failed: 0, skipped: 0, failures: [] }),
-  );
+  const read = await readFile(report, "utf8").then(JSON.parse, () => undefined);
   await rm(report, { force: true });
+  const { failures, ...counts } =
+    read === undefined ? { passed: 0, failed: 0, skipped: 0, failures: [] } : countTests(read);
+  if (read !== undefined) await look?.(read);
   if (code !== 0 && counts.failed === 0) {
     counts.failed = 1;
     failures.push("vitest: an error outside any test");

@@ -3,6 +3,7 @@
  * checks the package. Arguments go to vitest, for one project or file: then the package is left out.
  */
 
+import { committedTable, contractTable } from "./contract-table.mjs";
 import { node, summary, tool, vitest } from "./lib.mjs";
 import { buildAndPack } from "./pack.mjs";
 
@@ -21,8 +22,12 @@ async function everything() {
   });
   if (packed === undefined) return { passed: 0, failed: 1, skipped: 0 };
 
-  const total = await vitest([], { INTRAY_TARBALL: packed.path });
-  for (const [name, check] of packageChecks(packed)) {
+  let table;
+  const total = await vitest([], { INTRAY_TARBALL: packed.path }, async (report) => {
+    const committed = await committedTable();
+    table = { committed, shown: contractTable(report, committed) };
+  });
+  for (const [name, check] of [...packageChecks(packed), tableCheck(table)]) {
     const { code, output } = await check();
     console.log(`${code === 0 ? "ok    " : "FAILED"} ${name}`);
     if (code !== 0) console.log(output);
@@ -50,5 +55,22 @@ function packageChecks({ path, size, unpackedSize }) {
         output: `the tarball is larger than ${kilobytes(LARGEST_TARBALL)}`,
       }),
     ],
+  ];
+}
+
+/** The docs' table says what this run has shown. */
+function tableCheck(table) {
+  const lines = (text) => new Set(text.split("\n"));
+  return [
+    "docs/contract-table.md",
+    async () => {
+      if (table === undefined) return { code: 1, output: "there was no report to compare it with" };
+      const committed = lines(table.committed);
+      const differing = [...lines(table.shown)].filter((line) => !committed.has(line));
+      return {
+        code: table.committed === table.shown ? 0 : 1,
+        output: `node scripts/contract-table.mjs writes it anew; this run shows\n${differing.join("\n")}`,
+      };
+    },
   ];
 }

@@ -71,7 +71,7 @@ export type {
 } from "./dialect/dialect.ts";
 export type { DialectErrors } from "./dialect/errors.ts";
 export { postgres as postgresDialect } from "./dialect/postgres/postgres.ts";
-export type { Statement } from "./dialect/statement.ts";
+export type { Program, ProgramRun, Statement, Values } from "./dialect/statement.ts";
 export type {
   Connection,
   ConnectionLocks,
