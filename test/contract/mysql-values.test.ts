@@ -33,39 +33,6 @@ function elsewhere(url: string | undefined) {
 
 describe("values on MySQL and MariaDB", () => {
   forEachTarget({ connections: "many", dialect: "mysql" }, ({ name }, open) => {
-    test.each(["UTC", "+05:30"])(
-      "4, 20: 64-bit ids, times, bytes and text come as they went, in sessions at %s",
-      async (zone) => {
-        const db = await openTables(open, [Values]);
-        const source = zone === "UTC" || name === "mariadb" ? db.source : elsewhere(db.url);
-        const rows = [
-          { id: 9_007_199_254_740_993n, big: -9_223_372_036_854_775_808n },
-          { id: 9_223_372_036_854_775_807n, big: 9_223_372_036_854_775_807n },
-        ].map((row) => ({
-          ...row,
-          grp: "a",
-          due: new Date(Date.now() - 1000),
-          at: new Date("2024-02-29T23:59:59.123Z"),
-          text: "back\\slash ' \" \0 \u{1F600} \n",
-          bytes: Buffer.from([0, 255, 39, 92, 128]),
-        }));
-        expect(await Values.insert(source, rows)).toEqual(rows.map(({ id }) => id));
-        const { broker } = testBroker(source);
-        const seen: unknown[] = [];
-        broker.subscribe(Values.queue("a"), { batch: 2 }, (batch) => {
-          for (const { attempt, lease, ...row } of batch) {
-            expect(attempt).toBe(2);
-            expect(Number(lease) - Date.now()).toBeGreaterThan(20_000);
-            seen.push({ ...row, bytes: Buffer.from(row.bytes) });
-          }
-        });
-        await broker.start();
-        await until(() => broker.stats()[0]?.settled.ack === 2);
-        expect(seen).toEqual(rows);
-        expect((await db.query("SELECT id FROM exact_values")).rows).toEqual([]);
-      },
-    );
-
     test("14: a group is the text that was asked for, whatever a collation takes for the same", async () => {
       const db = await openTables(open, [Values]);
       await db.query(

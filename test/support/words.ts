@@ -13,6 +13,14 @@ export interface Words {
   /** A trigger that refuses to delete rows of such a text from `jobs`; `%` stands for any. */
   readonly refuse: (like: string) => string;
   readonly allow: string;
+  /** Sets the session's time zone to one that is not UTC, where sessions have one. */
+  readonly zone?: string;
+  /** A column of time as text in UTC. */
+  readonly utc: (column: string) => string;
+  /** Such text, of UTC, as a column of time holds it. */
+  readonly instant: (text: string) => string;
+  /** How many digits of a second a column of time holds. */
+  readonly finest: number;
   /** The isolation level of the transaction, in lower case with blanks: one row of one column. */
   readonly level?: string;
 }
@@ -29,6 +37,10 @@ export const POSTGRES: Words = {
     BEGIN IF OLD.pay LIKE '${like}' THEN RAISE EXCEPTION 'refused'; END IF; RETURN OLD; END $$;
     CREATE TRIGGER refuse BEFORE DELETE ON jobs FOR EACH ROW EXECUTE FUNCTION refuse()`,
   allow: "DROP TRIGGER refuse ON jobs",
+  zone: "SET TIME ZONE 'Asia/Kolkata'",
+  utc: (column) => `(${column} AT TIME ZONE 'UTC')::text`,
+  instant: (text) => `'${text}+00'`,
+  finest: 6,
   level: "SELECT current_setting('transaction_isolation') AS level",
 };
 
@@ -43,6 +55,10 @@ const MYSQL: Words = {
   refuse: (like) => `CREATE TRIGGER refuse BEFORE DELETE ON jobs FOR EACH ROW
     BEGIN IF OLD.pay LIKE '${like}' THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'refused'; END IF; END`,
   allow: "DROP TRIGGER refuse",
+  zone: "SET time_zone = '+05:30'",
+  utc: (column) => `CAST(${column} AS CHAR)`,
+  instant: (text) => `'${text}'`,
+  finest: 6,
 };
 
 const SQLITE: Words = {
@@ -56,6 +72,9 @@ const SQLITE: Words = {
   refuse: (like) => `CREATE TRIGGER refuse BEFORE DELETE ON jobs WHEN OLD.pay LIKE '${like}'
     BEGIN SELECT RAISE(ABORT, 'refused'); END`,
   allow: "DROP TRIGGER refuse",
+  utc: (column) => column,
+  instant: (text) => `'${text.replace(" ", "T")}Z'`,
+  finest: 6,
 };
 
 const WORDS: Readonly<Record<string, Words>> = {
