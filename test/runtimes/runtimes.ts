@@ -14,7 +14,7 @@ export interface Runtime {
 }
 
 const FOLDER = join(repository, "test", "runtimes");
-const MODULES = join(FOLDER, "node_modules");
+export const MODULES: string = join(FOLDER, "node_modules");
 
 /** The Node that runs the tests, and those of package.json beside this file. */
 export const runtimes: readonly Runtime[] = [

@@ -12,6 +12,12 @@ type Constructor = new (path: string) => SqliteDatabaseLike;
 
 /** Each driver by name: what makes its databases, and the adapter. */
 const DRIVERS = {
+  "better-sqlite3": {
+    // Its newest version, which is not for Node 20, is beside the runtimes.
+    module: process.env["BETTER_SQLITE3"] ?? "better-sqlite3",
+    name: "default",
+    adapt: fromBetterSqlite3,
+  },
   libsql: { module: "libsql", name: "default", adapt: fromBetterSqlite3 },
   "node:sqlite": { module: "node:sqlite", name: "DatabaseSync", adapt: fromNodeSqlite },
   "bun:sqlite": { module: "bun:sqlite", name: "Database", adapt: fromBunSqlite },

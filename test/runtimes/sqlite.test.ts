@@ -5,7 +5,7 @@ import { build } from "vite";
 import { beforeAll, describe, expect, test } from "vitest";
 import { repository } from "../support/package.ts";
 import { Program } from "./program.ts";
-import { installRuntimes, isInstalled, type Runtime, runtimes } from "./runtimes.ts";
+import { installRuntimes, isInstalled, MODULES, type Runtime, runtimes } from "./runtimes.ts";
 
 const FACTS = {
   values: [
@@ -30,9 +30,9 @@ const FACTS = {
 
 /** Which drivers each runtime has. Node 20 has none of its own. */
 function driversOf({ name }: Runtime): readonly string[] {
-  if (name === "Bun") return ["libsql", "bun:sqlite"];
-  if (name === "Deno") return ["node:sqlite"];
-  return name.startsWith("Node 20") ? ["libsql"] : ["libsql", "node:sqlite"];
+  if (name === "Bun") return ["libsql", "better-sqlite3", "bun:sqlite"];
+  if (name === "Deno") return ["libsql", "better-sqlite3", "node:sqlite"];
+  return name.startsWith("Node 20") ? ["libsql"] : ["libsql", "better-sqlite3", "node:sqlite"];
 }
 
 // Within node_modules, so that the driver is found.
@@ -49,7 +49,10 @@ describe.each(runtimes.map((each) => [each.name, each] as const))("%s", (_name, 
     "4, 20: values, locked files and releases: %s",
     async (driver, context) => {
       if (!isInstalled(runtime)) context.skip(`${runtime.name} is not made for this platform`);
-      const program = new Program(runtime, "sqlite-facts.mjs", folder, { SQLITE_DRIVER: driver });
+      const program = new Program(runtime, "sqlite-facts.mjs", folder, {
+        SQLITE_DRIVER: driver,
+        BETTER_SQLITE3: join(MODULES, "better-sqlite3"),
+      });
       const said = (await program.end()).split("\n").find((line) => line.startsWith("{"));
       expect(JSON.parse(said ?? "{}")).toEqual(FACTS);
     },
