@@ -84,7 +84,7 @@ describe("78: dead letters in code", () => {
           ids: [id],
           leftBehind: [],
         });
-        await until(() => seen.length === 1);
+        await until(() => broker.stats()[0]?.settled.ack === 1);
         expect(seen).toEqual([[{ n: 2 }, 1]]);
         expect(await dead.purge({ all: true })).toHaveLength(1);
         expect(await db.rows(Jobs)).toEqual([]);
