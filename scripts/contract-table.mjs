@@ -37,13 +37,13 @@ export function contractTable(report, previous) {
   );
   const row = (point) => {
     const shown = NAMES.map((target, index) => {
-      if (!seen[index]) return kept.get(String(point))?.[3 + index]?.trim() ?? "";
-      const outcome = cells.get(`${point} ${target}`);
-      if (outcome !== undefined) return outcome;
+      const outcome = seen[index]
+        ? cells.get(`${point} ${target}`)
+        : kept.get(String(point))?.[3 + index]?.trim();
       const reason = REASONS.find(
         ({ points, targets }) => points.has(point) && targets.has(target),
       );
-      return reason?.mark ?? "";
+      return outcome || (reason?.mark ?? "");
     });
     return `| ${point} | ${POINTS[point]} | ${shown.join(" | ")} |`;
   };
