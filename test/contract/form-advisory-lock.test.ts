@@ -188,25 +188,6 @@ describe("the advisory lock form", () => {
       expect(seen).toEqual([{ state: "idle", locks: 1 }]);
     });
 
-    test("S1, S10: a session that dies frees its key at once; until then every other key flows", async () => {
-      const jobs = await openForm(open, { form: "advisoryLock" });
-      const [id, , free] = await jobs.insert("held", "held", "free");
-      const gate = new Gate();
-      const worker = subscribe(jobs, () => gate.opened, { slots: 1, pollIntervalMs: 3_600_000 });
-      await until(() => worker.engine.running === 1);
-      const other = subscribe(jobs, () => {}, { source: jobs.another() });
-      await until(() => other.told.includes(`settled ack ${free}`));
-      expect(await jobs.rows()).toHaveLength(2);
-      await jobs.query(`SELECT pg_terminate_backend(pid, 10000) FROM pg_locks WHERE locktype = 'advisory'
-        AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`);
-      await until(async () => (await jobs.rows()).length === 0);
-      gate.open();
-      await until(() => worker.told.some((line) => line.startsWith("returned")));
-      await Promise.all([worker.stop(), other.stop()]);
-      expect(worker.told).toEqual([`claimed ${id}`, `returned lost ${id}`]);
-      expect(await locksIn(jobs)).toBe(0);
-    });
-
     test("41: a release that is not confirmed closes the connection", async () => {
       const jobs = await openForm(open, { form: "advisoryLock" });
       await jobs.insert("a");
@@ -232,10 +213,30 @@ describe("the advisory lock form", () => {
       await worker.stop();
       expect(pids.size).toBe(1);
     });
+  });
+
+  forEachTarget({ connections: "many", form: "advisoryLock" }, (_target, open) => {
+    test("S1, S10: a session that dies frees its key at once; until then every other key flows", async () => {
+      const jobs = await openForm(open, { form: "advisoryLock" });
+      const [id, , free] = await jobs.insert("held", "held", "free");
+      const gate = new Gate();
+      const worker = subscribe(jobs, () => gate.opened, { slots: 1, pollIntervalMs: 3_600_000 });
+      await until(() => worker.engine.running === 1);
+      const other = subscribe(jobs, () => {}, { source: jobs.another() });
+      await until(() => other.told.includes(`settled ack ${free}`));
+      expect(await jobs.rows()).toHaveLength(2);
+      await jobs.endSessions({ holding: "key-held" });
+      await until(async () => (await jobs.rows()).length === 0);
+      gate.open();
+      await until(() => worker.told.some((line) => line.startsWith("returned")));
+      await Promise.all([worker.stop(), other.stop()]);
+      expect(worker.told).toEqual([`claimed ${id}`, `returned lost ${id}`]);
+      expect(await locksIn(jobs)).toBe(0);
+    });
 
     test("F14: all sessions are ended twice during 200 transactional jobs, and there are 200 effects", async () => {
       const jobs = await openForm(open, { form: "advisoryLock" });
-      await jobs.query("INSERT INTO jobs (pay) SELECT n FROM generate_series(1, 200) AS n");
+      await jobs.insert(...Array.from({ length: 200 }, (_, n) => String(n)));
       const worker = subscribe(
         jobs,
         async ({ texts: [text], tx }) => {
@@ -245,8 +246,7 @@ describe("the advisory lock form", () => {
       );
       for (const left of [140, 70]) {
         await until(async () => (await jobs.rows()).length <= left);
-        await jobs.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-          WHERE datname = current_database() AND pid <> pg_backend_pid() AND application_name <> 'test'`);
+        await jobs.endSessions();
       }
       await until(async () => (await jobs.rows()).length === 0);
       await worker.stop();

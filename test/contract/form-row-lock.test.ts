@@ -225,15 +225,14 @@ describe("the row lock form", () => {
     });
   });
 
-  forEachSource({ connections: "many" }, (_name, open) => {
+  forEachTarget({ connections: "many", form: "rowLock" }, (_target, open) => {
     test("S1, 25: rows of a session that dies are back at once, and no attempt is spent", async () => {
       const jobs = await openForm(open, { form: "rowLock" });
       const [id] = await jobs.insert("a");
       const gate = new Gate();
       const worker = subscribe(jobs, () => gate.opened, { slots: 1, pollIntervalMs: 3_600_000 });
       await until(() => worker.engine.running === 1);
-      await jobs.query(`SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity
-        WHERE state = 'idle in transaction' AND datname = current_database()`);
+      await jobs.endSessions("in transactions");
       const other = subscribe(jobs, ({ rows }) => void expect(rows[0]?.attempt).toBe("1"), {
         source: jobs.another(),
       });
@@ -247,7 +246,7 @@ describe("the row lock form", () => {
 
     test("F14, T13: all sessions are ended twice during 200 transactional jobs, and there are 200 effects", async () => {
       const jobs = await openForm(open, { form: "rowLock" });
-      await jobs.query("INSERT INTO jobs (pay) SELECT n FROM generate_series(1, 200) AS n");
+      await jobs.insert(...Array.from({ length: 200 }, (_, n) => String(n)));
       const worker = subscribe(
         jobs,
         async ({ texts: [text], tx }) => {
@@ -257,8 +256,7 @@ describe("the row lock form", () => {
       );
       for (const left of [140, 70]) {
         await until(async () => (await jobs.rows()).length <= left);
-        await jobs.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-          WHERE datname = current_database() AND pid <> pg_backend_pid() AND application_name <> 'test'`);
+        await jobs.endSessions();
       }
       await until(async () => (await jobs.rows()).length === 0);
       await worker.stop();

@@ -6,7 +6,14 @@ import { fromPg } from "../../src/driver/pg.ts";
 import { fromPglite } from "../../src/driver/pglite.ts";
 import { fromPostgresJs } from "../../src/driver/postgres-js.ts";
 import { SchemaError } from "../../src/errors.ts";
-import { FORMS, LeaseJobs, openTables, rejection, testBroker } from "../support/broker-table.ts";
+import {
+  FORMS,
+  formsOf,
+  LeaseJobs,
+  openTables,
+  rejection,
+  testBroker,
+} from "../support/broker-table.ts";
 import { createDatabase, describeOn } from "../support/databases.ts";
 import { Gate } from "../support/gate.ts";
 import { emptyPglite } from "../support/pglite.ts";
@@ -83,14 +90,16 @@ describe("brokers and what they leave", () => {
         );
         expect(locks.rows).toEqual([]);
       });
+    }
+  });
 
+  forEachTarget({ connections: "many" }, (target, open) => {
+    const listenNotify = target.dialect.features.listenNotify && target.name !== "handmade";
+    for (const { form, Jobs } of formsOf(target)) {
       test(`76, ${form}: sessions that end, idle, at work and listening, end no process`, async () => {
         const db = await openTables(open, [Jobs]);
         const queue = Jobs.queue("a");
-        const { broker, logger } = testBroker(db.source, {
-          leaseMs: 200,
-          listenNotify: name !== "handmade",
-        });
+        const { broker, logger } = testBroker(db.source, { leaseMs: 200, listenNotify });
         const seen: unknown[] = [];
         const gate = new Gate();
         let calls = 0;
@@ -104,10 +113,7 @@ describe("brokers and what they leave", () => {
         await broker.start();
         await until(() => broker.stats()[0]?.inWork === 1);
         for (let round = 0; round < 3; round += 1) {
-          await db.query(
-            `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-              WHERE datname = current_database() AND pid <> pg_backend_pid() AND application_name <> 'test'`,
-          );
+          await db.endSessions();
           // Work goes on with the sessions that follow; an insert may meet one that has just ended.
           await until(() =>
             queue.insert(db.source, `round ${round}`).then(

@@ -4,8 +4,9 @@ import type { HandlerTransaction } from "../../src/index.ts";
 import { drop, retry } from "../../src/outcome.ts";
 import { c } from "../../src/table/columns.ts";
 import { fitting, formsOf, LeaseJobs, openTables, testBroker } from "../support/broker-table.ts";
-import { forEachSource, forEachTarget, type Target } from "../support/sources.ts";
+import { forEachTarget, type Target } from "../support/sources.ts";
 import { until } from "../support/until.ts";
+import { wordsOf } from "../support/words.ts";
 
 const forms = {
   "row lock": {},
@@ -236,7 +237,9 @@ describe("what a handler gets, and what becomes of what it does", () => {
     }
   });
 
-  forEachSource({ connections: "many" }, (_name, open) => {
+  forEachTarget({ connections: "many" }, ({ dialect }, open) => {
+    const { later, now } = wordsOf(dialect.name);
+
     test("58: the signal aborts when the lease is lost, with the reason", async () => {
       const db = await openTables(open, [LeaseJobs]);
       const queue = LeaseJobs.queue("a");
@@ -251,7 +254,7 @@ describe("what a handler gets, and what becomes of what it does", () => {
       await broker.start();
       await until(() => broker.stats()[0]?.inWork === 1);
       await db.query(
-        "UPDATE lease_jobs SET lease = lease - interval '1 hour', attempt = attempt + 1",
+        `UPDATE lease_jobs SET lease = ${later(now, -3_600_000)}, attempt = attempt + 1`,
       );
       await until(() => broker.stats()[0]?.settled.ack === 1);
       expect(reasons).toMatchObject([{ code: "LEASE_LOST" }]);

@@ -1,19 +1,11 @@
 import { describe, expect, onTestFinished, test } from "vitest";
-import {
-  EFFECT,
-  FORMS,
-  formsOf,
-  LeaseJobs,
-  openTables,
-  testBroker,
-} from "../support/broker-table.ts";
+import { formsOf, LeaseJobs, openTables, testBroker } from "../support/broker-table.ts";
 import { Gate } from "../support/gate.ts";
 import { FaultyNetwork } from "../support/proxy.ts";
-import { forEachSource, forEachTarget } from "../support/sources.ts";
+import { forEachTarget } from "../support/sources.ts";
 import { TestClock } from "../support/test-clock.ts";
 import { until } from "../support/until.ts";
 import { eventually, WatchedSource } from "../support/work-inbox.ts";
-import { connectAs } from "./processes/connect.ts";
 
 describe("17: claims that fail", () => {
   forEachTarget({ connections: "one" }, (target, open) => {
@@ -76,21 +68,20 @@ describe("17: claims that fail", () => {
     }
   });
 
-  forEachSource({ connections: "many" }, (name, open) => {
-    for (const { form, Jobs } of FORMS) {
+  forEachTarget({ connections: "many" }, (target, open) => {
+    for (const { form, Jobs } of formsOf(target)) {
       test(`${form}: a database that is lost, with rows in work, is worked on when it returns`, async () => {
         const db = await openTables(open, [Jobs]);
         const { url } = db;
-        if (url === undefined || name === "pglite") throw new Error("no network reaches this one");
+        if (url === undefined) throw new Error("no network reaches this one");
         const proxy = await FaultyNetwork.before(url);
-        const { end, source } = connectAs(name, proxy.urlOf(url), 5);
-        Object.assign(source, { database: "postgres" });
+        const source = db.another({ max: 5, url: proxy.urlOf(url) });
+        if (source.database === undefined) Object.assign(source, { database: db.dialect });
         const queue = Jobs.queue("a");
         const { broker, logger } = testBroker(source, { leaseMs: 500 });
         onTestFinished(async () => {
           proxy.refuses = false;
           await broker.stop({ graceMs: 0 });
-          await end();
           await proxy.close();
         });
         const gate = new Gate();
@@ -100,7 +91,7 @@ describe("17: claims that fail", () => {
           { workers: 2, transactional: true, retry: { baseDelayMs: 10 } },
           async (message, { tx }) => {
             calls += 1;
-            await tx.query(EFFECT, [String(message)]);
+            await tx.query(db.effect, [String(message)]);
             if (calls <= 2) await gate.opened;
           },
         );
@@ -111,9 +102,7 @@ describe("17: claims that fail", () => {
         proxy.cut();
         gate.open();
         await until(() => logger.of("claim_failed").length > 0, { deadline: 20_000 });
-        await db.query(
-          "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'worker' AND datname = current_database()",
-        );
+        await db.endSessions();
         expect(await db.effects()).toEqual([]);
         proxy.refuses = false;
         await until(async () => (await db.rows(Jobs)).length === 0, { deadline: 40_000 });

@@ -10,9 +10,14 @@ export interface TestDatabase {
     text: string,
     params?: readonly unknown[],
   ): Promise<{ rows: Row[]; rowCount: number }>;
+  /** Ends sessions on the database, but for the test's own; resolves when they are gone. */
+  endSessions(which?: Sessions): Promise<void>;
   /** Gives the database back, emptied; whoever is still connected is cut off. */
   drop(): Promise<void>;
 }
+
+/** Every session; those that are in a transaction; those that hold a lock of the name. */
+export type Sessions = "all" | "in transactions" | { readonly holding: string };
 
 /** The tests of one database: skipped, with its name in the report, where the database is missing. */
 export function describeOn(database: DatabaseName, title: string, define: () => void): void {
@@ -41,6 +46,16 @@ export async function createDatabase(): Promise<TestDatabase> {
   return {
     url: url.href,
     query: (text, params) => checks.query(text, params),
+    endSessions: async (which = "all") => {
+      const wanted =
+        which === "all"
+          ? "TRUE"
+          : which === "in transactions"
+            ? "state = 'idle in transaction'"
+            : "pid IN (SELECT pid FROM pg_locks WHERE locktype = 'advisory')";
+      await checks.query(`SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity
+        WHERE datname = current_database() AND application_name <> 'test' AND ${wanted}`);
+    },
     drop: async () => {
       await checks.end();
       await onServer(url.href, CUT_OFF_OTHERS, DROP_EVERYTHING);

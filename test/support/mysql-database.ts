@@ -2,6 +2,7 @@ import mysql from "mysql2/promise";
 import { inject } from "vitest";
 import type { TestDatabase } from "./databases.ts";
 import type { DatabaseName } from "./requirements.ts";
+import { until } from "./until.ts";
 
 /** An empty database of the test's own, on MySQL or MariaDB. Drop it when the test ends. */
 export async function createMysqlDatabase(on: DatabaseName): Promise<TestDatabase> {
@@ -14,6 +15,7 @@ export async function createMysqlDatabase(on: DatabaseName): Promise<TestDatabas
     connection.query(`CREATE DATABASE ${name} CHARACTER SET utf8mb4`),
   );
   let checks: mysql.Pool | undefined;
+  const own = new Set<number>();
   return {
     url: url.href,
     async query<Row>(text: string, params: readonly unknown[] = []) {
@@ -24,12 +26,31 @@ export async function createMysqlDatabase(on: DatabaseName): Promise<TestDatabas
         supportBigNumbers: true,
         timezone: "Z",
       });
+      checks.on("connection", ({ threadId }) => void own.add(threadId));
       const [answer] = await checks.query({ sql: text, values: [...params] });
       const last: unknown =
         Array.isArray(answer) && Array.isArray(answer.at(-1)) ? answer.at(-1) : answer;
       // What the rows hold is the test's word.
       if (Array.isArray(last)) return { rows: last as Row[], rowCount: last.length };
       return { rows: [], rowCount: "affectedRows" in answer ? answer.affectedRows : 0 };
+    },
+    async endSessions(which = "all") {
+      const wanted =
+        which === "all"
+          ? "SELECT ID AS id FROM information_schema.PROCESSLIST WHERE DB = ?"
+          : which === "in transactions"
+            ? `SELECT trx_mysql_thread_id AS id FROM information_schema.INNODB_TRX
+               WHERE trx_mysql_thread_id IN (SELECT ID FROM information_schema.PROCESSLIST WHERE DB = ?)`
+            : `SELECT IS_USED_LOCK(CONCAT(?, '.', '${which.holding}')) AS id`;
+      await onServer(server.url, async (connection) => {
+        const ask = async () => {
+          const [rows] = await connection.query<mysql.RowDataPacket[]>(wanted, [name]);
+          return rows.map(({ id }) => Number(id)).filter((id) => id > 0 && !own.has(id));
+        };
+        const ids = await ask();
+        for (const id of ids) await connection.query(`KILL ${id}`).catch(() => undefined);
+        await until(async () => !(await ask()).some((id) => ids.includes(id)));
+      });
     },
     async drop() {
       await checks?.end();

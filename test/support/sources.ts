@@ -12,7 +12,7 @@ import { fromPg } from "../../src/driver/pg.ts";
 import { fromPglite } from "../../src/driver/pglite.ts";
 import { fromPostgresJs } from "../../src/driver/postgres-js.ts";
 import type { FormName } from "../../src/table/description.ts";
-import { createDatabase, isMissing } from "./databases.ts";
+import { createDatabase, isMissing, type Sessions } from "./databases.ts";
 import { HandmadeSource } from "./handmade.ts";
 import { createMysqlDatabase } from "./mysql-database.ts";
 import { abandonPglite, emptyPglite } from "./pglite.ts";
@@ -83,6 +83,8 @@ export interface OpenedSource {
     text: string,
     params?: readonly unknown[],
   ): Promise<QueryResult<Row>>;
+  /** See {@link TestDatabase.endSessions}; there are none to end within the process. */
+  endSessions(which?: Sessions): Promise<void>;
   /** A second source to the same database, as another process would have; by way of `url` where there is one. */
   another(options?: OpenOptions & { readonly url?: string }): ConnectionSource;
   /**
@@ -199,6 +201,7 @@ async function openSource(kind: SourceKind, options: OpenOptions = {}): Promise<
     dialect: isMysql ? "mysql" : "postgres",
     url: database.url,
     query: (text, params) => database.query(text, params),
+    endSessions: (which) => database.endSessions(which),
     another: add,
     close: () => {
       closing ??= endAll(all).finally(() => database.drop());
@@ -244,6 +247,7 @@ async function openPglite(): Promise<OpenedSource> {
       const { rows, affectedRows } = await db.query<Row>(text, [...params]);
       return { rows, rowCount: affectedRows ?? rows.length };
     },
+    endSessions: noSessions,
     another: () => source,
     close: async () => {
       const connection = await source.connect(AbortSignal.timeout(RETURN_DEADLINE_MS)).catch(() => {
@@ -282,11 +286,16 @@ async function openSqliteFile({ max = 5 }: OpenOptions = {}): Promise<OpenedSour
   };
 }
 
+function noSessions(): Promise<void> {
+  throw new Error("a database within the process has no sessions to end");
+}
+
 function sqliteOpened(
   source: ConnectionSource,
-): Pick<OpenedSource, "source" | "dialect" | "url" | "query"> {
+): Pick<OpenedSource, "source" | "dialect" | "url" | "query" | "endSessions"> {
   return {
     source,
+    endSessions: noSessions,
     dialect: "sqlite",
     url: undefined,
     async query(text, params) {

@@ -21,7 +21,7 @@ export interface Words {
   readonly instant: (text: string) => string;
   /** How many digits of a second a column of time holds. */
   readonly finest: number;
-  /** The isolation level of the transaction, in lower case with blanks: one row of one column. */
+  /** The isolation level of the transaction, in lower case with blanks, where a statement tells it. */
   readonly level?: string;
 }
 
