@@ -157,6 +157,7 @@ const MADE: NonNullable<Statement["made"]> = {
   limit: ({ limit }) => String(limit),
   now: ({ now }) => (typeof now === "string" ? sqlTime(now) : now),
   given: givenText,
+  keys: ({ keys }) => JSON.stringify(keys),
   random: () => Math.random().toFixed(19),
   randomText: () => randomUUID().replaceAll("-", ""),
   id: (values) => values["id"] ?? only(values, "ids"),
@@ -176,7 +177,8 @@ export function isTextual({ type }: ColumnDescription): boolean {
   return type === "text" || type === "uuid" || type === "custom";
 }
 
-function bytes(text: string): string {
+/** Text by its bytes: whatever a collation takes for one is told apart. */
+export function bytes(text: string): string {
   return `CAST(CONVERT(${text} USING utf8mb4) AS BINARY)`;
 }
 
