@@ -231,7 +231,7 @@ WITH given AS (
 ), heads AS (
   SELECT head.id, head.turn
   FROM (
-    SELECT DISTINCT ON (i."grp") given.id, given.turn, i."grp"::text AS group_key
+    SELECT DISTINCT ON (i."grp") given.id, given.turn, i."grp"::text AS group_key, true AS ready
     FROM (SELECT * FROM given LIMIT (SELECT NULL::bigint)) AS given JOIN "app"."jobs" AS i ON i."id" = given.id
   WHERE i."grp" IS NOT DISTINCT FROM $1::text AND (i."due" IS NULL OR i."due" <= statement_timestamp())
     ORDER BY i."grp", given.turn
