@@ -94,6 +94,26 @@ describe("claims by events of the service's own", () => {
     );
 
     test.each(forms)(
+      "66: $form: a row that is named twice, by two texts of one id, goes out once",
+      async (each) => {
+        const Jobs = inboxTable("jobs", {
+          columns: { ...each.columns, id: c.decimal().id() },
+          custom: { claim: async () => ["1.5", "1.50", "2.25"] },
+        });
+        const db = await openTables(open, [Jobs]);
+        const { broker } = testBroker(db.source);
+        const seen: unknown[] = [];
+        broker.subscribe(Jobs.queue("a"), { batch: 3 }, (messages) => void seen.push(...messages));
+        const row = (id: string) => ({ id, grp: "a", payload: id });
+        await Jobs.insert(db.source, [row("1.5"), row("2.25")]);
+        await broker.start();
+        await until(async () => (await db.rows(Jobs)).length === 0);
+        await broker.stop();
+        expect(seen).toEqual(["1.5", "2.25"]);
+      },
+    );
+
+    test.each(forms)(
       "66: $form: rows of a claim of its own go out in batches, too",
       async (each) => {
         const Jobs = inboxTable("jobs", { columns: each.columns, custom: { claim: newestFirst } });

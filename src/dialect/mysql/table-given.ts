@@ -17,7 +17,7 @@ export interface Change {
 
 /** The given rows, as `g`; `more`: further columns. */
 export function given(sql: TableSql, more = ""): string {
-  const id = sql.hasTextId ? "VARCHAR(768)" : "BIGINT";
+  const id = sql.hasTextId ? "VARCHAR(768)" : (sql.exactId ?? "BIGINT");
   return `JSON_TABLE(${sql.param("given")}, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id ${id} PATH '$[0]',

@@ -87,8 +87,15 @@ export class TableSql {
     return isTextual(this.#idColumn);
   }
 
+  /** The type of ids that are decimals: text would be compared with them as a floating point number. */
+  get exactId(): string | undefined {
+    return this.#idColumn.type === "decimal" ? "DECIMAL(65, 30)" : undefined;
+  }
+
   /** The parameter `id`, or another, as a value of the id column. */
   idValue(name = "id"): string {
+    const { exactId } = this;
+    if (exactId !== undefined) return `CAST(${this.param(name)} AS ${exactId})`;
     return types[this.#idColumn.type].write(this.param(name));
   }
 
