@@ -9,7 +9,7 @@ import { type TableDescription, tableLabel } from "../table/description.ts";
 import { checkNames } from "../table/names.ts";
 import type { QueueDescription } from "../table/queue.ts";
 import { isDialect } from "./dialect-of.ts";
-import { executorOf, type Writable } from "./executor.ts";
+import { type Executor, executorOf, type Writable } from "./executor.ts";
 import type { DescribedTable } from "./types.ts";
 
 /** A queue, or all rows of a table. */
@@ -46,7 +46,7 @@ export class TableAdmin {
   readonly table: TableDescription;
   readonly statements: TableAdministration;
   readonly dialect: Dialect;
-  readonly #executor: ReturnType<typeof executorOf>;
+  readonly #executor: Executor;
 
   /** @throws TypeError or TableError where nobody knows how to reach the table. */
   constructor(conn: Writable, table: TableDescription, { dialect }: AdminOptions = {}) {
@@ -64,20 +64,63 @@ export class TableAdmin {
   }
 
   /** Runs a statement by itself; the time goes with it where the table's clock is not the database's. */
-  async ask<Row>(statement: Statement, values: Readonly<Record<string, unknown>>): Promise<Row[]> {
+  async ask<Row>(
+    statement: Statement,
+    values: Values,
+    on: Executor = this.#executor,
+  ): Promise<Row[]> {
     const { clock } = this.table;
     const now = (typeof clock === "function" ? clock() : new Date()).toISOString();
     const begin = this.dialect.begin(this.dialect.safeLevel);
     const step = bind(statement, { ...values, now });
-    const [result] = await this.#executor.run([{ ...step, prepare: false }], begin);
+    const [result] = await on.run([{ ...step, prepare: false }], begin);
     // What the rows hold is the statement's to say.
     return (result?.rows ?? []) as Row[];
   }
 
-  /** The ids as the parameter that a statement takes. */
-  list(ids: readonly string[]): unknown {
-    return this.dialect.list(ids);
+  /**
+   * Runs a statement that changes those of the rows that nobody works, and answers their ids.
+   *
+   * @throws TypeError where nobody can tell which they are.
+   */
+  async change(statement: Statement, ids: readonly string[], values: Values): Promise<string[]> {
+    const run = async (on: Executor, some: readonly string[]) => {
+      const given = { ...values, ids: this.dialect.list(some) };
+      return (await this.ask<{ id: string }>(statement, given, on)).map(({ id }) => id);
+    };
+    const { form, custom } = this.table;
+    const keys = this.statements.keys?.(this.table);
+    // Which keys an event of the service's own has locked, only the service knows.
+    if (keys === undefined || form !== "advisoryLock" || custom?.lock !== undefined) {
+      return await run(this.#executor, ids);
+    }
+    const none = new TypeError(
+      `${tableLabel(this.table)}: its rows are held by locks of a connection, and this one has none: pass the connection source`,
+    );
+    const { locking } = this.#executor;
+    if (locking === undefined) throw none;
+    return await locking(async (on, locks) => {
+      if (locks === undefined) throw none;
+      const rows = await this.ask<KeyedRow>(keys, { ids: this.dialect.list(ids) }, on);
+      const locked = new Set<string>();
+      try {
+        for (const key of new Set(rows.map((row) => row.key))) {
+          if (await locks.tryLock(key)) locked.add(key);
+        }
+        const free = rows.filter(({ key }) => locked.has(key)).map(({ id }) => id);
+        return free.length === 0 ? [] : await run(on, free);
+      } finally {
+        for (const key of locked) await locks.unlock(key);
+      }
+    });
   }
+}
+
+type Values = Readonly<Record<string, unknown>>;
+
+interface KeyedRow {
+  readonly id: string;
+  readonly key: string;
 }
 
 function resolved(table: TableDescription, dialect: Dialect | string | undefined): Dialect {

@@ -156,12 +156,9 @@ class RowsInPlace implements DeadLetters {
   }: DeadLetterSelection & RetryDestination): Promise<RetriedDeadLetters> {
     const { leftBehind, plan } = way(this.#place, placeOf(to), leaveBehind);
     const statement = this.#admin.statements.move(this.#place.table, plan.settings);
+    const values = { from: this.#from, group: plan.group };
     const ids = await this.#each(selection, (chunk) =>
-      this.#admin.ask<{ id: string }>(statement, {
-        ids: this.#admin.list(chunk),
-        from: this.#from,
-        group: plan.group,
-      }),
+      this.#admin.change(statement, chunk, values),
     );
     return { ids, leftBehind };
   }
@@ -169,10 +166,7 @@ class RowsInPlace implements DeadLetters {
   async purge(selection: DeadLetterSelection): Promise<readonly string[]> {
     const statement = this.#admin.statements.remove(this.#place.table);
     return await this.#each(selection, (chunk) =>
-      this.#admin.ask<{ id: string }>(statement, {
-        ids: this.#admin.list(chunk),
-        from: this.#from,
-      }),
+      this.#admin.change(statement, chunk, { from: this.#from }),
     );
   }
 
@@ -191,11 +185,11 @@ class RowsInPlace implements DeadLetters {
   /** In chunks upward from the lowest id: a row that comes back meanwhile is not met again. */
   async #each(
     selection: DeadLetterSelection,
-    change: (ids: readonly string[]) => Promise<readonly { readonly id: string }[]>,
+    change: (ids: readonly string[]) => Promise<readonly string[]>,
   ): Promise<string[]> {
     const changed: string[] = [];
     for await (const ids of this.#chunks(selection)) {
-      changed.push(...(await change(ids)).map(({ id }) => id));
+      changed.push(...(await change(ids)));
     }
     return changed;
   }

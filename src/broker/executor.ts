@@ -1,17 +1,17 @@
-import { giveBack } from "../driver/checkout.ts";
 import type {
   Connection,
-  ConnectionSource,
+  ConnectionLocks,
   QueryResult,
   StatementStep,
   Step,
 } from "../driver/connection.ts";
 import { isConnectionSource } from "../driver/is-connection-source.ts";
-import { answersOf, hasParts, partsOf, runProgram, runSteps } from "../driver/run-steps.ts";
+import { answersOf, partsOf, runProgram, runSteps } from "../driver/run-steps.ts";
 import { textParameter } from "../driver/text-parameter.ts";
 import { asError } from "../errors.ts";
 import { hasMethods, isObject, shown } from "../options.ts";
 import { commitOf } from "./handler-transactions.ts";
+import { sourceExecutor } from "./source-executor.ts";
 
 /**
  * Where rows can be written: a connection source, a connection, a handler's `tx`, or a driver's own pool,
@@ -30,16 +30,30 @@ export interface Executor {
    * one of their own, which `begin` opens.
    */
   run(steps: readonly StatementStep[], begin: Begin): Promise<QueryResult[]>;
+  /** Works on one connection, with its locks if it has any. Left out: it has none. */
+  readonly locking?: Locking;
 }
+
+type Locking = <T>(
+  work: (on: Executor, locks: ConnectionLocks | undefined) => Promise<T>,
+) => Promise<T>;
 
 /**
  * @throws TypeError where nothing can be written through the value.
  */
 export function executorOf(conn: unknown): Executor {
-  const executor = plainExecutorOf(conn);
+  return runningParts(plainExecutorOf(conn));
+}
+
+/** The same, for statements that are several. */
+function runningParts(executor: Executor): Executor {
+  const { database, locking } = executor;
   return {
-    database: executor.database,
+    database,
     run: (steps, begin) => runAll(executor, steps, begin),
+    ...(locking && {
+      locking: (work) => locking((on, locks) => work(runningParts(on), locks)),
+    }),
   };
 }
 
@@ -61,13 +75,7 @@ async function runAll(
 }
 
 function plainExecutorOf(conn: unknown): Executor {
-  if (isConnection(conn)) {
-    return {
-      database: conn.database,
-      runsPrograms: true,
-      run: (steps) => runSteps(conn, steps),
-    };
-  }
+  if (isConnection(conn)) return connectionExecutor(conn);
   if (isSql(conn)) return sqlExecutor(conn);
   if (isPglite(conn)) return pgliteExecutor(conn);
   if (isPool(conn)) return poolExecutor(conn);
@@ -79,26 +87,13 @@ function plainExecutorOf(conn: unknown): Executor {
   );
 }
 
-function sourceExecutor(source: ConnectionSource): Executor {
-  return {
-    database: source.database,
+function connectionExecutor(conn: Connection): Executor {
+  const executor: Executor = {
+    database: conn.database,
     runsPrograms: true,
-    async run(steps, begin) {
-      const connection = await source.connect();
-      const isSeveral = steps.length > 1 || steps.some(hasParts);
-      try {
-        const all: Step[] = isSeveral ? [begin, ...steps, { kind: "commit" }] : [...steps];
-        const results = await runSteps(connection, all);
-        await giveBack(connection);
-        return isSeveral ? results.slice(1, -1) : results;
-      } catch (error) {
-        // Where a transaction of several steps stands, nobody knows: the connection goes with it.
-        if (isSeveral) await giveBack(connection, asError(error));
-        else await giveBack(connection, connection.destroysOnError ? asError(error) : undefined);
-        throw error;
-      }
-    },
+    run: (steps) => runSteps(conn, steps),
   };
+  return { ...executor, locking: (work) => work(executor, conn.locks) };
 }
 
 /**
@@ -203,7 +198,7 @@ const AS_TEXT: Record<number, (value: unknown) => string> = new Proxy(
   { get: () => (value: unknown) => String(value) },
 );
 
-type Begin = Extract<Step, { kind: "begin" }>;
+export type Begin = Extract<Step, { kind: "begin" }>;
 type Method = (...args: unknown[]) => unknown;
 type Queryable = object & Record<"query", Method>;
 type Pool = object & Record<"query" | "connect", Method>;

@@ -47,12 +47,17 @@ const readers: { readonly [type in ColumnType]: (raw: unknown) => unknown } = {
     throw no("true or false", raw);
   },
   timestamp: (raw) => {
-    const time = raw instanceof Date ? raw : new Date(text(raw));
+    const time = raw instanceof Date ? raw : new Date(withZone(text(raw)));
     if (Number.isNaN(time.getTime())) throw no("a time", raw);
     return time;
   },
   custom: (raw) => raw,
 };
+
+/** A time that names no zone is UTC's, as in claims: JavaScript would take it for the host's. */
+function withZone(time: string): string {
+  return /^\d{4}-\d\d-\d\d[ T][\d:.]+$/.test(time) ? `${time.replace(" ", "T")}Z` : time;
+}
 
 function wholeNumber(raw: unknown): bigint {
   if (typeof raw === "bigint") return raw;

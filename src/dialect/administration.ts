@@ -42,6 +42,12 @@ export interface TableAdministration {
   remove(table: TableDescription): Statement;
 
   /**
+   * ids. `id` and `key` of rows under advisory locks. Of databases whose sessions have no such locks: nobody works
+   * a row whose key the connection's own `locks` have taken for the time of a move or a removal.
+   */
+  keys?(table: TableDescription): Statement;
+
+  /**
    * olderThanMs, after, limit. Deletes processed rows behind the id `after`, in the order of their ids.
    * Answers `id` a deleted row. Only of tables with a processed column.
    */

@@ -89,7 +89,9 @@ async function claimByIds(
   }
   if (ids.size === 0 || take === undefined) return [];
   const held = { group: queueGroup ?? null, ids: dialect.list([...ids]), leaseMs };
-  return await query(connection, bound(take, held));
+  const rows = await query<ClaimedRow>(connection, bound(take, held));
+  // A collation, or a decimal's zeros, may make two names of one row.
+  return [...new Map(rows.map((row) => [row.id, row])).values()];
 }
 
 /** Tries keys in the order of their rows, and reads on behind those that are held. */

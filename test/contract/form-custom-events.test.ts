@@ -1,45 +1,48 @@
 import { describe, expect, test } from "vitest";
 import type { FormName } from "../../src/table/description.ts";
+import { eventWordsOf } from "../support/event-words.ts";
 import { openForm, subscribe } from "../support/form-table.ts";
-import { forEachSource } from "../support/sources.ts";
+import { forEachTarget } from "../support/sources.ts";
 import { until } from "../support/until.ts";
+import { wordsOf } from "../support/words.ts";
 
 interface Conn {
   query(text: string, params?: readonly unknown[]): Promise<unknown>;
 }
 
-const EFFECT_OF = "INSERT INTO effects (what) VALUES ($1::text)";
-
 describe("settlement events of the service's own", () => {
-  forEachSource({ connections: "one" }, (_name, open) => {
-    test.each<FormName>(["rowLock", "lease", "advisoryLock"])(
+  forEachTarget({ connections: "one" }, ({ dialect }, open) => {
+    const { effect, later, now } = wordsOf(dialect.name);
+    const { value } = eventWordsOf(dialect.name);
+    const byId = `WHERE id = ${value("bigint", 1)}`;
+
+    test.each<FormName>(dialect.features.forms)(
       "66: %s: each replaces the dialect's statement, in the transaction that the library commits",
       async (form) => {
         const jobs = await openForm(open, {
           form,
           custom: {
             ack: async (conn: Conn, id: bigint) => {
-              await conn.query("DELETE FROM jobs WHERE id = $1::bigint", [String(id)]);
-              await conn.query(EFFECT_OF, [`ack ${typeof id}`]);
+              await conn.query(`DELETE FROM jobs ${byId}`, [String(id)]);
+              await conn.query(effect, [`ack ${typeof id}`]);
             },
             discard: {
-              postgres: async (conn: Conn, id: bigint) => {
-                await conn.query("DELETE FROM jobs WHERE id = $1::bigint", [String(id)]);
-                await conn.query(EFFECT_OF, ["discard"]);
+              [dialect.name]: async (conn: Conn, id: bigint) => {
+                await conn.query(`DELETE FROM jobs ${byId}`, [String(id)]);
+                await conn.query(effect, ["discard"]);
               },
             },
             retryAfter: async (conn: Conn, id: bigint, delayMs: number) => {
-              const sql =
-                "UPDATE jobs SET due = now() + interval '1 hour', lease = NULL WHERE id = $1::bigint";
+              const sql = `UPDATE jobs SET due = ${later(now, 3_600_000)}, lease = NULL ${byId}`;
               await conn.query(sql, [String(id)]);
-              await conn.query(EFFECT_OF, [`later ${delayMs}`]);
+              await conn.query(effect, [`later ${delayMs}`]);
             },
             deadLetter: async (conn: Conn, id: bigint, to: { table: string; group: string }) => {
-              await conn.query(`UPDATE ${to.table} SET grp = $2::text WHERE id = $1::bigint`, [
-                String(id),
-                to.group,
-              ]);
-              await conn.query(EFFECT_OF, ["dead"]);
+              await conn.query(
+                `UPDATE ${to.table} SET grp = ${value("text", 1)} WHERE id = ${value("bigint", 2)}`,
+                [to.group, String(id)],
+              );
+              await conn.query(effect, ["dead"]);
             },
           },
         });
@@ -71,7 +74,7 @@ describe("settlement events of the service's own", () => {
       },
     );
 
-    test.each<FormName>(["rowLock", "advisoryLock"])(
+    test.each<FormName>(dialect.features.forms.filter((form) => form !== "lease"))(
       "67: %s: one that throws rolls back, and the error names it",
       async (form) => {
         let calls = 0;
@@ -80,8 +83,8 @@ describe("settlement events of the service's own", () => {
           custom: {
             ack: async (conn: Conn, id: bigint) => {
               calls += 1;
-              await conn.query(EFFECT_OF, [`${calls}`]);
-              await conn.query("DELETE FROM jobs WHERE id = $1::bigint", [String(id)]);
+              await conn.query(effect, [`${calls}`]);
+              await conn.query(`DELETE FROM jobs ${byId}`, [String(id)]);
               throw new Error("no");
             },
           },
@@ -99,7 +102,10 @@ describe("settlement events of the service's own", () => {
     );
   });
 
-  forEachSource({ connections: "many" }, (_name, open) => {
+  forEachTarget({ connections: "one writer" }, ({ dialect }, open) => {
+    const { effect, later, now } = wordsOf(dialect.name);
+    const byId = `WHERE id = ${eventWordsOf(dialect.name).value("bigint", 1)}`;
+
     test.each<FormName>(["lease"])(
       "67: %s: one that throws rolls back, and the error names it",
       async (form) => {
@@ -109,8 +115,8 @@ describe("settlement events of the service's own", () => {
           custom: {
             ack: async (conn: Conn, id: bigint) => {
               calls += 1;
-              await conn.query(EFFECT_OF, [`${calls}`]);
-              await conn.query("DELETE FROM jobs WHERE id = $1::bigint", [String(id)]);
+              await conn.query(effect, [`${calls}`]);
+              await conn.query(`DELETE FROM jobs ${byId}`, [String(id)]);
               throw new Error("no");
             },
           },
@@ -139,7 +145,7 @@ describe("settlement events of the service's own", () => {
       });
       const [id] = await jobs.insert("a");
       const worker = subscribe(jobs, async () => {
-        await jobs.query("UPDATE jobs SET att = 9, lease = now() + interval '1 hour'");
+        await jobs.query(`UPDATE jobs SET att = 9, lease = ${later(now, 3_600_000)}`);
       });
       await until(() => worker.told.includes(`returned lost ${id}`));
       await worker.stop();

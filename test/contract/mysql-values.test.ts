@@ -22,6 +22,13 @@ const Values = inboxTable("exact_values", {
   },
 });
 
+const Numbered = inboxTable("numbered", {
+  columns: {
+    id: c.decimal().id(),
+    lease: c.timestamp().lockedUntil().nullable(),
+  },
+});
+
 /** Sessions whose time zone is not UTC. */
 function elsewhere(url: string | undefined) {
   if (url === undefined) throw new Error("the database has no address");
@@ -33,6 +40,31 @@ function elsewhere(url: string | undefined) {
 
 describe("values on MySQL and MariaDB", () => {
   forEachTarget({ connections: "many", dialect: "mysql" }, ({ name }, open) => {
+    test.each([1, 2])(
+      "4: ids beyond 64 bits, as decimals, lose no digit: %d at a time",
+      async (batch) => {
+        const db = await openTables(open, [Numbered]);
+        await db.query("ALTER TABLE numbered MODIFY id DECIMAL(20) NOT NULL");
+        const ids = [0, 1, 2].map((n) => String(18_446_744_073_709_551_613n + BigInt(n)));
+        await Numbered.insert(
+          db.source,
+          ids.map((id) => ({ id })),
+        );
+        const { broker } = testBroker(db.source);
+        const left: unknown[] = [];
+        const seen: string[] = [];
+        broker.subscribe(Numbered.queue({ name: "n" }), { batch, workers: 1 }, async (rows) => {
+          seen.push(...rows.map(({ id }) => id));
+          left.push((await db.query("SELECT id FROM numbered")).rows.length);
+        });
+        await broker.start();
+        await until(() => broker.stats()[0]?.settled.ack === 3);
+        expect(seen).toEqual(ids);
+        expect(left).toEqual(batch === 1 ? [3, 2, 1] : [3, 1]);
+        expect((await db.query("SELECT id FROM numbered")).rows).toEqual([]);
+      },
+    );
+
     test("14: a group is the text that was asked for, whatever a collation takes for the same", async () => {
       const db = await openTables(open, [Values]);
       await db.query(

@@ -254,9 +254,10 @@ export function subscribe(
   const log = new Log(logger);
   const clock = given.clock ?? systemClock;
   const fields = { queue: "jobs" };
+  const dialect = dialectNamed(database);
   const settings: FormSettings = {
     source,
-    dialect: dialectNamed(database),
+    dialect,
     table,
     claim: {
       columns: payload === undefined ? [] : [payload],
@@ -277,7 +278,8 @@ export function subscribe(
     fields,
     ...given,
     clock,
-    isolation: table.isolation ?? "readCommitted",
+    // As a start finds it; where a database does not tell, there is none.
+    ...(dialect.inspection.isolation && { isolation: table.isolation ?? "readCommitted" }),
   };
   const engine = new Engine(formOf(settings), {
     slots,

@@ -1,6 +1,6 @@
 import type { Dialect } from "../../src/dialect/dialect.ts";
 import type { Statement } from "../../src/dialect/statement.ts";
-import type { TableDescription } from "../../src/table/description.ts";
+import type { CustomEvents, FormName, TableDescription } from "../../src/table/description.ts";
 import { columnOf, describeTable, type TestColumns } from "./described-table.ts";
 
 const BASE = {
@@ -32,7 +32,17 @@ export const sqlTables = {
   "advisory-lock": describeTable({ columns: BASE, lockKey: ["job-", "id", "/", "grp"] }),
 };
 
-/** Every statement of a table, with its name. */
+const event = async (): Promise<never> => {
+  throw new Error("only the statements around it are looked at");
+};
+/** Events that the library runs statements around. */
+const EVENTS: { readonly [form in FormName]: CustomEvents } = {
+  rowLock: { claim: event },
+  lease: { claim: event, extend: event },
+  advisoryLock: { lock: event, unlock: event },
+};
+
+/** Every statement of a table, with its name; those around events of the service's own, too. */
 export function statementsOf(dialect: Dialect, table: TableDescription): [string, Statement][] {
   const { group, payload } = table.roles;
   const reason = table.columns.find(({ name }) => name === "why");
@@ -52,7 +62,12 @@ export function statementsOf(dialect: Dialect, table: TableDescription): [string
   };
   const { advisoryLock, lease, rowLock } = dialect;
   const forms = { advisoryLock, lease, rowLock };
-  const all: [string, Statement][] = Object.entries(forms[table.form]?.(table, settings) ?? {});
+  const built = (of: TableDescription): [string, Statement][] =>
+    Object.entries(forms[table.form]?.(of, settings) ?? {});
+  const plain = built(table);
+  const known = new Set(plain.map(([name]) => name));
+  const own = built({ ...table, custom: EVENTS[table.form] });
+  const all = [...plain, ...own.filter(([name]) => !known.has(name))];
   const every =
     table.fifo === "none"
       ? undefined
@@ -69,11 +84,20 @@ export function statementsOf(dialect: Dialect, table: TableDescription): [string
 export function statementsText(dialect: Dialect, table: TableDescription): string {
   return statementsOf(dialect, table)
     .sort(([a], [b]) => (a < b ? -1 : 1))
-    .flatMap(([which, { after = [], before = [], ...statement }]) => [
-      ...before.map((each) => [`before ${which}`, each] as const),
-      [which, statement] as const,
-      ...after.map((each) => [`after ${which}`, each] as const),
-    ])
+    .flatMap(partsOf)
     .map(([which, { params, text }]) => `-- ${which}: ${params.join(", ")}\n${text};\n`)
     .join("\n");
+}
+
+/** A statement, and those that run around it or in its place. */
+export function partsOf([which, statement]: readonly [string, Statement]): [string, Statement][] {
+  const { after = [], before = [], program, ...rest } = statement;
+  if (program !== undefined) {
+    return program.parts.flatMap((part, at) => partsOf([`${which}, ${at + 1}`, part]));
+  }
+  return [
+    ...before.map((each): [string, Statement] => [`before ${which}`, each]),
+    [which, rest],
+    ...after.map((each): [string, Statement] => [`after ${which}`, each]),
+  ];
 }

@@ -1,6 +1,6 @@
 /**
- * Rows that a statement is given, as one parameter: a JSON array of `[id, token, attempt, delay, reason]`,
- * which JSON_TABLE takes apart. In the order of their ids, in which every statement locks them.
+ * Rows that a statement is given, as one parameter: a JSON array of `[id, token, attempt, delay, reason,
+ * place]`, which JSON_TABLE takes apart. In the order of their ids, in which every statement locks them.
  */
 import type { Values } from "../statement.ts";
 
@@ -12,12 +12,11 @@ export function givenCount({ ids }: Values): number {
 export function givenText(values: Values): string {
   const { attempts, delaysMs, ids, reasons, tokens } = values;
   if (!Array.isArray(ids)) throw new TypeError("the statement needs a list of ids");
-  const rows = ids.map((id, index) => ({
-    id,
-    rest: [tokens, attempts, delaysMs, reasons].map((list) =>
-      Array.isArray(list) ? (list[index] ?? null) : null,
-    ),
-  }));
+  const rows = ids.map((id, place) => {
+    const lists = [tokens, attempts, delaysMs, reasons];
+    const rest = lists.map((list) => (Array.isArray(list) ? (list[place] ?? null) : null));
+    return { id, rest: [...rest, place] };
+  });
   rows.sort((a, b) => compareIds(String(a.id), String(b.id)));
   return JSON.stringify(rows.map(({ id, rest }) => [id, ...rest]));
 }

@@ -13,6 +13,7 @@ import type { AdvisoryLockStatements, ClaimSettings } from "../dialect.ts";
 import type { Statement } from "../statement.ts";
 import { lockName } from "./lock-name.ts";
 import { claimedColumns, lockKey, ofGroup, stillOfGroup } from "./table-claim.ts";
+import { candidates, takeLocked } from "./table-custom.ts";
 import { assigned, counted, given, isGiven, uncounted } from "./table-given.ts";
 import { all, TableSql } from "./table-names.ts";
 import { dueRows, place } from "./table-order.ts";
@@ -29,6 +30,10 @@ export function advisoryLockStatements(
     unlock: UNLOCK,
     release: release(build),
     ...settlements(build, settings, false),
+    ...(table.custom?.lock !== undefined && {
+      candidates: candidates(build(), settings),
+      take: takeLocked(build, settings),
+    }),
   };
 }
 
@@ -39,7 +44,7 @@ const UNLOCK: Statement = {
 };
 
 function claim(build: Build, settings: ClaimSettings): Statement {
-  const found = candidates(build(), settings);
+  const found = freeCandidates(build(), settings);
   const row = lockRow(build(), settings);
   const counting = counts(build());
   return programOf([found, LOCK, row, UNLOCK, ...(counting ? [counting] : [])], function* (values) {
@@ -67,7 +72,7 @@ function claim(build: Build, settings: ClaimSettings): Statement {
 const rowsAhead = 200;
 
 /** The first rows in order whose keys nobody holds: `id`, `lock`. */
-function candidates(sql: TableSql, settings: ClaimSettings): Statement {
+function freeCandidates(sql: TableSql, settings: ClaimSettings): Statement {
   const lock = lockName(lockKey(sql));
   const conditions = [
     ...ofGroup(sql, settings),

@@ -94,6 +94,14 @@ export function* readRows({ far, near }: Reading, values: Values): ProgramRun {
   return (yield bind(far, values)).rows;
 }
 
+/** The rows as the statement is given them that writes their leases. */
+export function stamped(
+  values: Values,
+  rows: readonly Readonly<Record<string, unknown>>[],
+): Values {
+  return { ...values, ids: rows.map(({ id }) => id), tokens: rows.map(({ token }) => token) };
+}
+
 /** What a claim answers of the row called `i`, as it will be when the claim has written it. */
 export function claimedColumns(sql: TableSql, settings: ClaimSettings, taking: Taking): string {
   const { group } = sql.table.roles;

@@ -8,8 +8,8 @@
  */
 import { bind } from "../bind.ts";
 import type { ClaimSettings } from "../dialect.ts";
-import type { Statement, Values } from "../statement.ts";
-import { claimedColumns, inOrder, stillOfGroup, type Taking } from "./table-claim.ts";
+import type { ProgramRun, Statement, Values } from "../statement.ts";
+import { claimedColumns, inOrder, stamped, stillOfGroup, type Taking } from "./table-claim.ts";
 import { assigned, given, isGiven, unleased } from "./table-given.ts";
 import { readyHeads } from "./table-heads.ts";
 import { all, type TableSql } from "./table-names.ts";
@@ -24,30 +24,41 @@ export function fifoClaim(
   stamp: Statement,
 ): Statement {
   const heads = lockHeads(build(), settings, taking);
+  const over = takingOver(build, stamp);
+  return programOf([heads, ...over.parts], function* (values) {
+    const { rows } = yield bind(heads, values);
+    return yield* over.run(values, rows);
+  });
+}
+
+/** Leases rows that are locked, of groups that nobody works: `stale` rows of each had a lease. */
+export function takingOver(
+  build: Build,
+  stamp: Statement,
+): { readonly parts: readonly Statement[]; run(values: Values, rows: readonly Row[]): ProgramRun } {
   const seen = staleLeases(build());
   const locked = lockStale(build());
   const cleared = clearing(build());
-  return programOf([heads, seen, locked, cleared, stamp], function* (values) {
-    const { rows } = yield bind(heads, values);
-    const suspects = rows.filter((row) => Number(row["stale"]) > 0);
-    let claimed: readonly Row[] = rows;
-    if (suspects.length > 0) {
-      const those = givenOf(values, suspects);
-      const others = (yield bind(seen, those)).rows;
-      const free = others.length === 0 ? [] : (yield bind(locked, givenOf(values, others))).rows;
-      const kept = new Set(free.map(({ id }) => id));
-      // A group of which somebody else has a row locked stays with that row.
-      const busy = new Set(others.filter(({ id }) => !kept.has(id)).map(({ head }) => head));
-      claimed = rows.filter(({ id }) => !busy.has(id));
-      const stale = others.filter(({ head }) => !busy.has(head));
-      if (stale.length > 0) yield bind(cleared, givenOf(values, stale));
-    }
-    if (claimed.length > 0) {
-      const tokens = claimed.map(({ token }) => token);
-      yield bind(stamp, { ...givenOf(values, claimed), tokens });
-    }
-    return claimed;
-  });
+  return {
+    parts: [seen, locked, cleared, stamp],
+    *run(values, rows) {
+      const suspects = rows.filter((row) => Number(row["stale"]) > 0);
+      let claimed = rows;
+      if (suspects.length > 0) {
+        const those = givenOf(values, suspects);
+        const others = (yield bind(seen, those)).rows;
+        const free = others.length === 0 ? [] : (yield bind(locked, givenOf(values, others))).rows;
+        const kept = new Set(free.map(({ id }) => id));
+        // A group of which somebody else has a row locked stays with that row.
+        const busy = new Set(others.filter(({ id }) => !kept.has(id)).map(({ head }) => head));
+        claimed = rows.filter(({ id }) => !busy.has(id));
+        const stale = others.filter(({ head }) => !busy.has(head));
+        if (stale.length > 0) yield bind(cleared, givenOf(values, stale));
+      }
+      if (claimed.length > 0) yield bind(stamp, stamped(values, claimed));
+      return claimed;
+    },
+  };
 }
 
 function givenOf(values: Values, rows: readonly Row[]): Values {
@@ -60,19 +71,30 @@ function lockHeads(
   taking: (sql: TableSql) => Taking,
 ): Statement {
   const { from, parts } = readyHeads(sql, settings);
-  const others = (...more: readonly string[]) =>
-    `FROM ${sql.name} AS o WHERE ${all(...isOther(sql), `o.${sql.id} <> ready.id`, more)}`;
-  const lease = sql.of("lockedUntil", "o");
   return inOrder(
     sql.statement(`${parts}SELECT ${claimedColumns(sql, settings, taking(sql))},
   ready.turn AS turn,
-  (SELECT COUNT(*) ${others()}) AS stale
+  ${staleOthers(sql, "ready.id")} AS stale
 FROM ${from} STRAIGHT_JOIN ${sql.byId} ON i.${sql.id} = ready.id
 WHERE ${all(stillOfGroup(sql, settings), sql.claimable())}
-  AND NOT EXISTS (SELECT 1 ${others(`${lease} > ${sql.now}`)})
+  AND ${noneLeased(sql, "ready.id")}
 LIMIT ${sql.param("limit")}
 FOR UPDATE SKIP LOCKED`),
   );
+}
+
+/** How many other rows of the group have, or had, a lease. */
+export function staleOthers(sql: TableSql, id: string): string {
+  return `(SELECT COUNT(*) ${others(sql, id)})`;
+}
+
+/** No other row of the group has a lease that holds. */
+export function noneLeased(sql: TableSql, id: string): string {
+  return `NOT EXISTS (SELECT 1 ${others(sql, id, `${sql.of("lockedUntil", "o")} > ${sql.now}`)})`;
+}
+
+function others(sql: TableSql, id: string, ...more: readonly string[]): string {
+  return `FROM ${sql.name} AS o WHERE ${all(...isOther(sql), `o.${sql.id} <> ${id}`, more)}`;
 }
 
 /** A row of the head's group that has, or had, a lease. */

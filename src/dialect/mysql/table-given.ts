@@ -15,17 +15,22 @@ export interface Change {
   readonly value: string;
 }
 
-/** The given rows, as `g`. */
-export function given(sql: TableSql): string {
-  const id = sql.hasTextId ? "VARCHAR(768)" : "BIGINT";
+/** The given rows, as `g`; `more`: further columns. */
+export function given(sql: TableSql, more = ""): string {
+  const id = sql.hasTextId ? "VARCHAR(768)" : (sql.exactId ?? "BIGINT");
   return `JSON_TABLE(${sql.param("given")}, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id ${id} PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
-  reason LONGTEXT PATH '$[4]'
+  reason LONGTEXT PATH '$[4]'${more}
 )) AS g`;
+}
+
+/** The same, with the place that each has among those that were given. */
+export function givenInPlace(sql: TableSql): string {
+  return given(sql, ",\n  place BIGINT PATH '$[5]'");
 }
 
 /**

@@ -9,9 +9,10 @@
 import type { TableDescription } from "../../table/description.ts";
 import { bind } from "../bind.ts";
 import type { LeaseSettings, LeaseStatements } from "../dialect.ts";
-import type { Statement, Values } from "../statement.ts";
+import type { Statement } from "../statement.ts";
 import { time } from "./sql.ts";
-import { reading, readRows, type Taking } from "./table-claim.ts";
+import { reading, readRows, stamped, type Taking } from "./table-claim.ts";
+import { extendable, takeFifoLeases, takeLeases, tokens } from "./table-custom.ts";
 import { fifoClaim } from "./table-fifo.ts";
 import { assigned, type Change, counted, given, isGiven } from "./table-given.ts";
 import { leaseEnd } from "./table-lease-end.ts";
@@ -40,6 +41,13 @@ export function leaseStatements(table: TableDescription, settings: LeaseSettings
     ackOrFail: orFail(acknowledging(build), "rows acknowledged"),
     lockOrFail: orFail(lockOurs(build(), true), "rows locked"),
     readBack: readBack(build),
+    ...(table.custom?.claim !== undefined && {
+      take: (isFifo ? takeFifoLeases : takeLeases)(build, settings, taking, stamp),
+    }),
+    ...(table.custom?.extend !== undefined && {
+      extendable: extendable(build, settings),
+      tokens: tokens(build()),
+    }),
   };
 }
 
@@ -55,14 +63,6 @@ function claim(
     if (claimed.length > 0) yield bind(stamp, stamped(values, claimed));
     return claimed;
   });
-}
-
-/** The rows as {@link stamping} is given them. */
-export function stamped(
-  values: Values,
-  rows: readonly Readonly<Record<string, unknown>>[],
-): Values {
-  return { ...values, ids: rows.map(({ id }) => id), tokens: rows.map(({ token }) => token) };
 }
 
 /** Writes the lease's end that the claim has answered, and counts the attempt. */

@@ -87,8 +87,15 @@ export class TableSql {
     return isTextual(this.#idColumn);
   }
 
+  /** The type of ids that are decimals: text would be compared with them as a floating point number. */
+  get exactId(): string | undefined {
+    return this.#idColumn.type === "decimal" ? "DECIMAL(65, 30)" : undefined;
+  }
+
   /** The parameter `id`, or another, as a value of the id column. */
   idValue(name = "id"): string {
+    const { exactId } = this;
+    if (exactId !== undefined) return `CAST(${this.param(name)} AS ${exactId})`;
     return types[this.#idColumn.type].write(this.param(name));
   }
 
@@ -157,6 +164,7 @@ const MADE: NonNullable<Statement["made"]> = {
   limit: ({ limit }) => String(limit),
   now: ({ now }) => (typeof now === "string" ? sqlTime(now) : now),
   given: givenText,
+  keys: ({ keys }) => JSON.stringify(keys),
   random: () => Math.random().toFixed(19),
   randomText: () => randomUUID().replaceAll("-", ""),
   id: (values) => values["id"] ?? only(values, "ids"),
@@ -176,7 +184,8 @@ export function isTextual({ type }: ColumnDescription): boolean {
   return type === "text" || type === "uuid" || type === "custom";
 }
 
-function bytes(text: string): string {
+/** Text by its bytes: whatever a collation takes for one is told apart. */
+export function bytes(text: string): string {
   return `CAST(CONVERT(${text} USING utf8mb4) AS BINARY)`;
 }
 

@@ -9,7 +9,7 @@
 import type { TableDescription } from "../../table/description.ts";
 import { bind } from "../bind.ts";
 import type { ClaimSettings, RowLockStatements } from "../dialect.ts";
-import type { Statement } from "../statement.ts";
+import type { ProgramRun, Statement, Values } from "../statement.ts";
 import { lockName } from "./lock-name.ts";
 import { literal } from "./sql.ts";
 import {
@@ -20,6 +20,7 @@ import {
   stillOfGroup,
   type Taking,
 } from "./table-claim.ts";
+import { firstOfEach, readNamed, takeRows } from "./table-custom.ts";
 import { readyHeads } from "./table-heads.ts";
 import { all, TableSql } from "./table-names.ts";
 import { type Build, programOf } from "./table-program.ts";
@@ -33,11 +34,19 @@ export function rowLockStatements(
 ): RowLockStatements {
   const build = () => new TableSql(table);
   const settled = settlements(build, settings, true);
-  if (table.fifo === "none") return { claim: claim(build, settings), ...settled };
+  const isOwn = table.custom?.claim !== undefined;
+  if (table.fifo === "none") {
+    return {
+      claim: claim(build, settings),
+      ...settled,
+      ...(isOwn && { take: takeRows(build(), settings) }),
+    };
+  }
   return {
     claim: fifoClaim(build, settings),
     unlock: { text: "DO RELEASE_ALL_LOCKS()", params: [] },
     ...settled,
+    ...(isOwn && { take: takeFifoRows(build(), build(), settings) }),
   };
 }
 
@@ -49,31 +58,58 @@ function claim(build: Build, settings: ClaimSettings): Statement {
 /** Tries the groups in the order of their heads, until it has enough of them. */
 function fifoClaim(build: Build, settings: ClaimSettings): Statement {
   const heads = freeHeads(build(), settings);
-  const lock: Statement = { text: "SELECT GET_LOCK(?, 0) AS taken", params: ["lock"] };
   const row = lockHead(build(), settings);
-  return programOf([heads, lock, row], function* (values) {
-    const limit = Number(values["limit"]);
-    const claimed: Readonly<Record<string, unknown>>[] = [];
-    for (const head of (yield bind(heads, values)).rows) {
-      if (claimed.length >= limit) break;
-      const { rows: answers } = yield bind(lock, { lock: head["lock"] });
-      if (Number(answers[0]?.["taken"]) !== 1) continue;
-      // A group that was locked in vain stays so until the transaction ends.
-      claimed.push(...(yield bind(row, { ...values, id: head["id"] })).rows);
-    }
-    return claimed;
+  return programOf([heads, LOCK, row], function* (values) {
+    const found = (yield bind(heads, values)).rows;
+    return yield* lockGroups(found, row, values, Number(values["limit"]));
   });
+}
+
+/** Of a claim of the service's own: the first named row of each group, if nobody has locked the group. */
+function takeFifoRows(reading: TableSql, locking: TableSql, settings: ClaimSettings): Statement {
+  const lock = groupLock(reading, reading.of("group") ?? "NULL");
+  const named = readNamed(reading, settings, lock, `IS_FREE_LOCK(${lock}) = 1`);
+  const row = lockHead(locking, settings);
+  return programOf([named, LOCK, row], function* (values) {
+    const heads = firstOfEach((yield bind(named, values)).rows);
+    const found = heads.map(({ id, shared }) => ({ id, lock: shared }));
+    return yield* lockGroups(found, row, values, found.length);
+  });
+}
+
+const LOCK: Statement = { text: "SELECT GET_LOCK(?, 0) AS taken", params: ["lock"] };
+
+/** Tries rows by the locks of their groups, one row each. */
+function* lockGroups(
+  found: readonly Readonly<Record<string, unknown>>[],
+  row: Statement,
+  values: Values,
+  limit: number,
+): ProgramRun {
+  const claimed: Readonly<Record<string, unknown>>[] = [];
+  for (const { id, lock } of found) {
+    if (claimed.length >= limit) break;
+    const { rows: answers } = yield bind(LOCK, { lock });
+    if (Number(answers[0]?.["taken"]) !== 1) continue;
+    // A group that was locked in vain stays so until the transaction ends.
+    claimed.push(...(yield bind(row, { ...values, id })).rows);
+  }
+  return claimed;
 }
 
 function freeHeads(sql: TableSql, settings: ClaimSettings): Statement {
   const { from, parts } = readyHeads(sql, settings);
-  const { name, schema } = sql.table;
-  const prefix = literal(schema === undefined ? `${name}/` : `${schema}.${name}/`);
-  const lock = lockName(`CONCAT(${prefix}, CAST(ready.value AS CHAR))`);
+  const lock = groupLock(sql, "ready.value");
   return sql.statement(`${parts}SELECT CAST(ready.id AS CHAR) AS id, ${lock} AS \`lock\`
 FROM ${from}
 WHERE IS_FREE_LOCK(${lock}) = 1
 ORDER BY ready.turn`);
+}
+
+/** The name of the lock of a group. */
+function groupLock({ table: { name, schema } }: TableSql, group: string): string {
+  const prefix = literal(schema === undefined ? `${name}/` : `${schema}.${name}/`);
+  return lockName(`CONCAT(${prefix}, CAST(${group} AS CHAR))`);
 }
 
 function lockHead(sql: TableSql, settings: ClaimSettings): Statement {

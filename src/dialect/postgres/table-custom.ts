@@ -5,7 +5,8 @@
  *
  * Of a fifo group one row is in work all the same, whichever rows a claim names: the first named one, and
  * only where the group is free, by what the form's own claim goes by. A row lock claim locks the group for
- * its transaction; a lease claim passes a group that has a live lease, and looks again after its commit.
+ * its transaction; a lease claim passes a group that has a live lease, ends those that have run out, and looks again
+ * after its commit.
  */
 import type { ClaimSettings, LeaseSettings } from "../dialect.ts";
 import type { Statement } from "../statement.ts";
@@ -19,7 +20,8 @@ import {
 } from "./table-claim.ts";
 import { type Change, counted, given as givenRows, ours } from "./table-held.ts";
 import { leaseEnd } from "./table-lease-end.ts";
-import { all, cast, type TableSql } from "./table-names.ts";
+import { leased, leasedHeads, lockedHeads } from "./table-lease-fifo.ts";
+import { all, type TableSql } from "./table-names.ts";
 import { types } from "./types.ts";
 
 /** group (if one), ids. Those of the rows that can be claimed still. */
@@ -30,23 +32,19 @@ export function takeRows(sql: TableSql, settings: ClaimSettings): Statement {
 
 /** group (if one), ids, leaseMs. The same, and leased. */
 export function takeLeases(sql: TableSql, settings: LeaseSettings): Statement {
-  const lease = { column: sql.column("lockedUntil") ?? "", value: leaseEnd(sql, settings) };
   return take(sql, settings, {
-    changes: [lease, ...counted(sql)],
+    changes: [leased(sql, settings), ...counted(sql)],
     conditions: claimableOf(sql, settings),
-    isFree: () => noneLeased(sql),
   });
 }
 
-function noneLeased(sql: TableSql): string {
-  const { group } = sql.table.roles;
-  const isOther = all(
-    `${sql.of("group", "o")} = ${group === undefined ? "NULL" : cast("head.group_key", group)}`,
-    `${sql.of("lockedUntil", "o")} > ${sql.now}`,
-    sql.open("o"),
-    `o.${sql.id} <> head.id`,
-  );
-  return `NOT EXISTS (SELECT FROM ${sql.name} AS o WHERE ${isOther})`;
+/** The same of a fifo table: a group is taken over as by the form's own claim. */
+export function takeFifoLeases(sql: TableSql, settings: LeaseSettings): Statement {
+  const heads = firstOfGroups(sql, claimableOf(sql, settings));
+  return sql.statement(`WITH ${givenIds(sql)}, locked AS (
+  ${lockedHeads(sql, settings, `(${heads})`, ", head.turn")}
+), ${leasedHeads(sql, settings, "turn")}
+${answered(sql, settings, "", "claimed.turn")}`);
 }
 
 /** group (if one), ids, key. Rows whose key is locked: whoever held it before may have settled them. */
@@ -67,6 +65,27 @@ interface Taking {
   isFree?(): string;
 }
 
+/** The given ids, each with its place. */
+function givenIds(sql: TableSql): string {
+  return `given AS (
+  SELECT g.* FROM unnest(${sql.param("ids")}::text::${sql.idType}[]) WITH ORDINALITY AS g (id, turn)
+)`;
+}
+
+function joined(sql: TableSql, from: string, conditions: readonly string[]): string {
+  return `FROM (SELECT * FROM ${from} LIMIT (SELECT NULL::bigint)) AS ${from} JOIN ${sql.name} AS i ON i.${sql.id} = ${from}.id
+  WHERE ${all(conditions)}`;
+}
+
+/** Of each group the first given row that can be claimed. */
+function firstOfGroups(sql: TableSql, conditions: readonly string[]): string {
+  const group = sql.of("group");
+  return `SELECT DISTINCT ON (${group}) given.id, given.turn, ${group}::text AS group_key, true AS ready
+    ${joined(sql, "given", conditions)}
+    ORDER BY ${group}, given.turn
+    OFFSET 0`;
+}
+
 /** In the order of the ids. */
 function take(
   sql: TableSql,
@@ -74,22 +93,13 @@ function take(
   { changes, conditions, isFree }: Taking,
 ): Statement {
   const picked = changes.length === 0 ? `${claimedColumns(sql, settings)},` : `i.${sql.id} AS id,`;
-  const given = `given AS (
-  SELECT g.* FROM unnest(${sql.param("ids")}::text::${sql.idType}[]) WITH ORDINALITY AS g (id, turn)
-)`;
-  const joined = (from: string) =>
-    `FROM (SELECT * FROM ${from} LIMIT (SELECT NULL::bigint)) AS ${from} JOIN ${sql.name} AS i ON i.${sql.id} = ${from}.id
-  WHERE ${all(conditions)}`;
   const isFifo = sql.table.fifo !== "none" && isFree !== undefined;
   const heads = isFifo
     ? [
         `heads AS (
   SELECT head.id, head.turn
   FROM (
-    SELECT DISTINCT ON (${sql.of("group")}) given.id, given.turn, ${sql.of("group")}::text AS group_key
-    ${joined("given")}
-    ORDER BY ${sql.of("group")}, given.turn
-    OFFSET 0
+    ${firstOfGroups(sql, conditions)}
   ) AS head
   WHERE ${isFree()}
 )`,
@@ -98,7 +108,7 @@ function take(
   const from = isFifo ? "heads" : "given";
   const locked = `locked AS (
   SELECT ${picked} ${from}.turn
-  ${joined(from)}
+  ${joined(sql, from, conditions)}
   ORDER BY ${from}.turn
   FOR UPDATE OF i SKIP LOCKED
 )`;
@@ -112,7 +122,7 @@ function take(
   WHERE i.${sql.id} = locked.id
   RETURNING locked.turn, ${claimedColumns(sql, settings)}
 )`;
-  return sql.statement(`WITH ${[given, ...heads, locked, claimed].join(", ")}
+  return sql.statement(`WITH ${[givenIds(sql), ...heads, locked, claimed].join(", ")}
 ${answered(sql, settings, "", "claimed.turn")}`);
 }
 

@@ -3,6 +3,7 @@ import { isSessionLost, isTransactionAborted, isTransient, isUnstorableText } fr
 import { prepareStatement } from "./prepare.ts";
 import { isClaimLost, listText, longestName, quoted } from "./sql.ts";
 import {
+  keysStatement,
   moveStatement,
   purgeStatement,
   removeStatement,
@@ -66,6 +67,7 @@ export const sqlite: Dialect = {
     row: rowStatement,
     move: moveStatement,
     remove: removeStatement,
+    keys: keysStatement,
     purge: purgeStatement,
   },
   ddl: (table) => tableDdl(table),

@@ -4,6 +4,7 @@ import type { RowsSettings } from "../administration.ts";
 import type { DeadLetterSettings } from "../dialect.ts";
 import type { Statement } from "../statement.ts";
 import { quoted } from "./sql.ts";
+import { lockKey } from "./table-claim.ts";
 import { anew, copy } from "./table-dead-letter.ts";
 import { all, cast, TableSql } from "./table-names.ts";
 
@@ -61,6 +62,12 @@ export function removeStatement(table: TableDescription): Statement {
   return sql.statement(`DELETE FROM ${sql.name}
 WHERE ${sql.id} IN (${idle(sql)})
 RETURNING CAST(${sql.id} AS TEXT) AS id`);
+}
+
+export function keysStatement(table: TableDescription): Statement {
+  const sql = new TableSql(table);
+  return sql.statement(`SELECT CAST(i.${sql.id} AS TEXT) AS id, ${lockKey(sql, "i")} AS key
+FROM json_each(${sql.param("ids")}) AS g JOIN ${sql.name} AS i ON i.${sql.id} = ${idValue(sql, "g.value")}`);
 }
 
 /** @throws TypeError for a table that keeps no processed rows. */

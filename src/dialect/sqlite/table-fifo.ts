@@ -8,7 +8,7 @@
 import type { ClaimSettings } from "../dialect.ts";
 import type { Statement } from "../statement.ts";
 import { claimedColumns, inOrder } from "./table-claim.ts";
-import { type Change, never, unleased } from "./table-held.ts";
+import { assigned, type Change, never, unleased } from "./table-held.ts";
 import { all, type TableSql } from "./table-names.ts";
 import { firstRow, place, placed } from "./table-order.ts";
 
@@ -33,10 +33,6 @@ WHERE i.${sql.id} IN (
 )
 RETURNING ${claimedColumns(sql, settings)}`);
   return { ...inOrder(sql, claim), before: [clearStale(stale, settings)] };
-}
-
-function assigned(changes: readonly Change[]): string {
-  return changes.map(({ column, value }) => `${column} = ${value}`).join(",\n    ");
 }
 
 /** Leases that have run out, of rows behind the first one of a group whose first row can be claimed. */

@@ -67,10 +67,15 @@ export function update(
 ): string {
   return `WITH ${given(sql, lists)}
 UPDATE ${sql.name} AS i
-SET ${changes.map(({ column, value }) => `${column} = ${value}`).join(",\n    ")}
+SET ${assigned(changes)}
 FROM given
 WHERE ${ours(sql, isLive)}
 RETURNING CAST(${sql.id} AS TEXT) AS id${more}`;
+}
+
+/** What an UPDATE sets. */
+export function assigned(changes: readonly Change[]): string {
+  return changes.map(({ column, value }) => `${column} = ${value}`).join(",\n    ");
 }
 
 /** The given rows that are ours, gone. */

@@ -10,8 +10,18 @@ import type { LeaseSettings, LeaseStatements } from "../dialect.ts";
 import type { Statement } from "../statement.ts";
 import { failUnless } from "./sql.ts";
 import { claimedColumns, inOrder, ofGroup } from "./table-claim.ts";
+import { extendable, takeLeases, tokens } from "./table-custom.ts";
 import { fifoClaim } from "./table-fifo.ts";
-import { type Change, counted, given, ours, uncounted, unleased, update } from "./table-held.ts";
+import {
+  assigned,
+  type Change,
+  counted,
+  given,
+  ours,
+  uncounted,
+  unleased,
+  update,
+} from "./table-held.ts";
 import { all, TableSql } from "./table-names.ts";
 import { dueRows } from "./table-order.ts";
 import { ack, settlements } from "./table-settle.ts";
@@ -30,6 +40,11 @@ export function leaseStatements(table: TableDescription, settings: LeaseSettings
     ackOrFail: ackOrFail(build()),
     lockOrFail: lockOrFail(build()),
     readBack: readBack(build()),
+    ...(table.custom?.claim !== undefined && { take: takeLeases(build, settings, leased) }),
+    ...(table.custom?.extend !== undefined && {
+      extendable: extendable(build(), leaseEnd),
+      tokens: tokens(build()),
+    }),
   };
 }
 
@@ -45,10 +60,6 @@ WHERE i.${sql.id} IN (
 )
 RETURNING ${claimedColumns(sql, settings)}`);
   return inOrder(sql, statement);
-}
-
-function assigned(changes: readonly Change[]): string {
-  return changes.map(({ column, value }) => `${column} = ${value}`).join(",\n    ");
 }
 
 /** The row is held until the lease's new end, and its attempt counts. */

@@ -24,6 +24,40 @@ DELETE i FROM JSON_TABLE(?, '$[*]' COLUMNS (
   reason LONGTEXT PATH '$[4]'
 )) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id;
 
+-- candidates: group, group, keys, group, group, keys, limit
+SELECT CAST(ranked.id AS CHAR) AS id, ranked.lock_key AS `key`
+FROM (
+  SELECT ahead.*, ROW_NUMBER() OVER (
+    PARTITION BY CAST(CONVERT(ahead.lock_key USING utf8mb4) AS BINARY) ORDER BY ahead.due, ahead.id
+  ) AS turn
+  FROM (
+    SELECT each_row.* FROM (
+    (SELECT i.`due` AS due, i.`id` AS id, CONCAT('job-', COALESCE(CAST(i.`id` AS CHAR), ''), '/', COALESCE(CAST(i.`grp` AS CHAR), '')) AS lock_key
+    FROM `jobs` AS i
+    WHERE i.`grp` = ? AND CAST(CONVERT(i.`grp` USING utf8mb4) AS BINARY) = CAST(CONVERT(? USING utf8mb4) AS BINARY) AND NOT CAST(CONVERT(CONCAT('job-', COALESCE(CAST(i.`id` AS CHAR), ''), '/', COALESCE(CAST(i.`grp` AS CHAR), '')) USING utf8mb4) AS BINARY) IN (
+      SELECT CAST(CONVERT(tried.name USING utf8mb4) AS BINARY)
+      FROM JSON_TABLE(?, '$[*]' COLUMNS (name LONGTEXT PATH '$')) AS tried
+    ) AND i.`due` IS NULL
+    ORDER BY i.`due`, i.`id`
+    LIMIT 30)
+    UNION ALL
+    (SELECT i.`due` AS due, i.`id` AS id, CONCAT('job-', COALESCE(CAST(i.`id` AS CHAR), ''), '/', COALESCE(CAST(i.`grp` AS CHAR), '')) AS lock_key
+    FROM `jobs` AS i
+    WHERE i.`grp` = ? AND CAST(CONVERT(i.`grp` USING utf8mb4) AS BINARY) = CAST(CONVERT(? USING utf8mb4) AS BINARY) AND NOT CAST(CONVERT(CONCAT('job-', COALESCE(CAST(i.`id` AS CHAR), ''), '/', COALESCE(CAST(i.`grp` AS CHAR), '')) USING utf8mb4) AS BINARY) IN (
+      SELECT CAST(CONVERT(tried.name USING utf8mb4) AS BINARY)
+      FROM JSON_TABLE(?, '$[*]' COLUMNS (name LONGTEXT PATH '$')) AS tried
+    ) AND i.`due` <= UTC_TIMESTAMP(6)
+    ORDER BY i.`due`, i.`id`
+    LIMIT 30)
+    ) AS each_row
+    ORDER BY each_row.due, each_row.id
+    LIMIT 30
+  ) AS ahead
+) AS ranked
+WHERE ranked.turn = 1
+ORDER BY ranked.due, ranked.id
+LIMIT ?;
+
 -- claim, 1: group, group, group, group
 SELECT CAST(candidate.id AS CHAR) AS id, candidate.lock_name AS `lock`
 FROM (
@@ -185,6 +219,37 @@ UPDATE JSON_TABLE(?, '$[*]' COLUMNS (
   reason LONGTEXT PATH '$[4]'
 )) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
 SET i.`due` = TIMESTAMPADD(MICROSECOND, CAST(LEAST(g.delay, 189000000000000) * 1000 AS SIGNED), UTC_TIMESTAMP(6));
+
+-- take, 1: given, group, key
+SELECT CAST(i.`id` AS CHAR) AS id,
+  NULL AS token,
+  CAST(LEAST(COALESCE(i.`att`, 1), 32767 - 1) + 1 AS CHAR) AS attempt,
+  CAST(i.`grp` AS CHAR) AS `group`,
+  CONCAT('job-', COALESCE(CAST(i.`id` AS CHAR), ''), '/', COALESCE(CAST(i.`grp` AS CHAR), '')) AS `key`,
+  CAST(i.`pay` AS CHAR) AS c0,
+  g.place AS turn
+FROM JSON_TABLE(?, '$[*]' COLUMNS (
+  n FOR ORDINALITY,
+  id BIGINT PATH '$[0]',
+  token VARCHAR(40) PATH '$[1]',
+  attempt BIGINT PATH '$[2]',
+  delay DECIMAL(30, 3) PATH '$[3]',
+  reason LONGTEXT PATH '$[4]',
+  place BIGINT PATH '$[5]'
+)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
+WHERE CAST(CONVERT(i.`grp` USING utf8mb4) AS BINARY) = CAST(CONVERT(? USING utf8mb4) AS BINARY) AND (i.`due` IS NULL OR i.`due` <= UTC_TIMESTAMP(6)) AND CAST(CONVERT(CONCAT('job-', COALESCE(CAST(i.`id` AS CHAR), ''), '/', COALESCE(CAST(i.`grp` AS CHAR), '')) USING utf8mb4) AS BINARY) = CAST(CONVERT(? USING utf8mb4) AS BINARY)
+FOR UPDATE SKIP LOCKED;
+
+-- take, 2: given
+UPDATE JSON_TABLE(?, '$[*]' COLUMNS (
+  n FOR ORDINALITY,
+  id BIGINT PATH '$[0]',
+  token VARCHAR(40) PATH '$[1]',
+  attempt BIGINT PATH '$[2]',
+  delay DECIMAL(30, 3) PATH '$[3]',
+  reason LONGTEXT PATH '$[4]'
+)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
+SET i.`att` = LEAST(COALESCE(i.`att`, 1), 32767 - 1) + 1;
 
 -- unlock: lock
 SELECT COALESCE(RELEASE_LOCK(?), 0) AS released;

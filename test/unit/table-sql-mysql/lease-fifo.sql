@@ -336,6 +336,31 @@ UPDATE JSON_TABLE(?, '$[*]' COLUMNS (
 )) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
 SET i.`lease` = CAST(g.token AS DATETIME(6));
 
+-- extendable, 1: leaseMs, given
+SELECT CAST(i.`id` AS CHAR) AS id,
+  CAST(i.`lease` AS CHAR) AS held,
+  CAST(TIMESTAMPADD(MICROSECOND, CAST(LEAST(CAST(? AS DECIMAL(30, 3)), 189000000000000) * 1000 AS SIGNED), UTC_TIMESTAMP(6)) AS CHAR) AS until
+FROM JSON_TABLE(?, '$[*]' COLUMNS (
+  n FOR ORDINALITY,
+  id BIGINT PATH '$[0]',
+  token VARCHAR(40) PATH '$[1]',
+  attempt BIGINT PATH '$[2]',
+  delay DECIMAL(30, 3) PATH '$[3]',
+  reason LONGTEXT PATH '$[4]'
+)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`att` = g.attempt AND i.`lease` > UTC_TIMESTAMP(6)
+FOR UPDATE SKIP LOCKED;
+
+-- extendable, 2: given
+SELECT CAST(i.`id` AS CHAR) AS id
+FROM JSON_TABLE(?, '$[*]' COLUMNS (
+  n FOR ORDINALITY,
+  id BIGINT PATH '$[0]',
+  token VARCHAR(40) PATH '$[1]',
+  attempt BIGINT PATH '$[2]',
+  delay DECIMAL(30, 3) PATH '$[3]',
+  reason LONGTEXT PATH '$[4]'
+)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`att` = g.attempt AND i.`lease` > UTC_TIMESTAMP(6);
+
 -- insert, 1: r0c0, r0c1, r0c2, r1c0, r1c1, r1c2
 INSERT INTO `jobs` (`id`, `grp`, `due`)
 VALUES (CAST(? AS SIGNED), ?, CAST(? AS DATETIME(6))),
@@ -488,3 +513,98 @@ UPDATE JSON_TABLE(?, '$[*]' COLUMNS (
 )) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
 SET i.`due` = TIMESTAMPADD(MICROSECOND, CAST(LEAST(g.delay, 189000000000000) * 1000 AS SIGNED), UTC_TIMESTAMP(6)),
     i.`lease` = NULL;
+
+-- take, 1: given, group
+SELECT CAST(i.`id` AS CHAR) AS id, CAST(i.`grp` AS CHAR) AS shared, g.place AS turn
+FROM JSON_TABLE(?, '$[*]' COLUMNS (
+  n FOR ORDINALITY,
+  id BIGINT PATH '$[0]',
+  token VARCHAR(40) PATH '$[1]',
+  attempt BIGINT PATH '$[2]',
+  delay DECIMAL(30, 3) PATH '$[3]',
+  reason LONGTEXT PATH '$[4]',
+  place BIGINT PATH '$[5]'
+)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
+WHERE CAST(CONVERT(i.`grp` USING utf8mb4) AS BINARY) = CAST(CONVERT(? USING utf8mb4) AS BINARY) AND (i.`due` IS NULL OR i.`due` <= UTC_TIMESTAMP(6)) AND (i.`lease` IS NULL OR i.`lease` <= UTC_TIMESTAMP(6)) AND NOT EXISTS (SELECT 1 FROM `jobs` AS o WHERE o.`grp` = i.`grp` AND o.`lease` IS NOT NULL AND o.`id` <> i.`id` AND o.`lease` > UTC_TIMESTAMP(6));
+
+-- take, 2: leaseMs, given, group
+SELECT CAST(i.`id` AS CHAR) AS id,
+  CAST(TIMESTAMPADD(MICROSECOND, CAST(LEAST(CAST(? AS DECIMAL(30, 3)), 189000000000000) * 1000 AS SIGNED), UTC_TIMESTAMP(6)) AS CHAR) AS token,
+  CAST(LEAST(COALESCE(i.`att`, 1), 32767 - 1) + 1 AS CHAR) AS attempt,
+  CAST(i.`grp` AS CHAR) AS `group`,
+  CAST(i.`grp` AS CHAR) AS `key`,
+  CAST(i.`pay` AS CHAR) AS c0,
+  g.place AS turn,
+  (SELECT COUNT(*) FROM `jobs` AS o WHERE o.`grp` = i.`grp` AND o.`lease` IS NOT NULL AND o.`id` <> i.`id`) AS stale
+FROM JSON_TABLE(?, '$[*]' COLUMNS (
+  n FOR ORDINALITY,
+  id BIGINT PATH '$[0]',
+  token VARCHAR(40) PATH '$[1]',
+  attempt BIGINT PATH '$[2]',
+  delay DECIMAL(30, 3) PATH '$[3]',
+  reason LONGTEXT PATH '$[4]',
+  place BIGINT PATH '$[5]'
+)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
+WHERE CAST(CONVERT(i.`grp` USING utf8mb4) AS BINARY) = CAST(CONVERT(? USING utf8mb4) AS BINARY) AND (i.`due` IS NULL OR i.`due` <= UTC_TIMESTAMP(6)) AND (i.`lease` IS NULL OR i.`lease` <= UTC_TIMESTAMP(6)) AND NOT EXISTS (SELECT 1 FROM `jobs` AS o WHERE o.`grp` = i.`grp` AND o.`lease` IS NOT NULL AND o.`id` <> i.`id` AND o.`lease` > UTC_TIMESTAMP(6))
+FOR UPDATE SKIP LOCKED;
+
+-- take, 3: given
+SELECT CAST(o.`id` AS CHAR) AS id, CAST(i.`id` AS CHAR) AS head
+FROM JSON_TABLE(?, '$[*]' COLUMNS (
+  n FOR ORDINALITY,
+  id BIGINT PATH '$[0]',
+  token VARCHAR(40) PATH '$[1]',
+  attempt BIGINT PATH '$[2]',
+  delay DECIMAL(30, 3) PATH '$[3]',
+  reason LONGTEXT PATH '$[4]'
+)) AS g
+STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
+STRAIGHT_JOIN `jobs` AS o ON o.`grp` = i.`grp` AND o.`lease` IS NOT NULL
+WHERE o.`id` <> i.`id`;
+
+-- take, 4: given
+SELECT CAST(i.`id` AS CHAR) AS id
+FROM JSON_TABLE(?, '$[*]' COLUMNS (
+  n FOR ORDINALITY,
+  id BIGINT PATH '$[0]',
+  token VARCHAR(40) PATH '$[1]',
+  attempt BIGINT PATH '$[2]',
+  delay DECIMAL(30, 3) PATH '$[3]',
+  reason LONGTEXT PATH '$[4]'
+)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
+WHERE i.`lease` <= UTC_TIMESTAMP(6)
+FOR UPDATE SKIP LOCKED;
+
+-- take, 5: given
+UPDATE JSON_TABLE(?, '$[*]' COLUMNS (
+  n FOR ORDINALITY,
+  id BIGINT PATH '$[0]',
+  token VARCHAR(40) PATH '$[1]',
+  attempt BIGINT PATH '$[2]',
+  delay DECIMAL(30, 3) PATH '$[3]',
+  reason LONGTEXT PATH '$[4]'
+)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
+SET i.`lease` = NULL;
+
+-- take, 6: given
+UPDATE JSON_TABLE(?, '$[*]' COLUMNS (
+  n FOR ORDINALITY,
+  id BIGINT PATH '$[0]',
+  token VARCHAR(40) PATH '$[1]',
+  attempt BIGINT PATH '$[2]',
+  delay DECIMAL(30, 3) PATH '$[3]',
+  reason LONGTEXT PATH '$[4]'
+)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
+SET i.`lease` = CAST(g.token AS DATETIME(6)),
+    i.`att` = LEAST(COALESCE(i.`att`, 1), 32767 - 1) + 1;
+
+-- tokens: given
+SELECT CAST(i.`id` AS CHAR) AS id, CAST(CAST(i.`lease` AS DATETIME(6)) AS CHAR) AS token
+FROM JSON_TABLE(?, '$[*]' COLUMNS (
+  n FOR ORDINALITY,
+  id BIGINT PATH '$[0]',
+  token VARCHAR(40) PATH '$[1]',
+  attempt BIGINT PATH '$[2]',
+  delay DECIMAL(30, 3) PATH '$[3]',
+  reason LONGTEXT PATH '$[4]'
+)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id;

@@ -210,6 +210,31 @@ UPDATE JSON_TABLE(?, '$[*]' COLUMNS (
 )) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '][0]')))
 SET i.`lease` = CAST(g.token AS DATETIME(6));
 
+-- extendable, 1: leaseMs, now, given, given, now
+SELECT CAST(i.`id` AS CHAR) AS id,
+  CAST(i.`lease` AS CHAR) AS held,
+  CAST((TIMESTAMPADD(MICROSECOND, CAST(LEAST(CAST(? AS DECIMAL(30, 3)), 189000000000000) * 1000 AS SIGNED), CAST(? AS DATETIME(6))) + INTERVAL FLOOR(RAND() * 1000) MICROSECOND) AS CHAR) AS until
+FROM JSON_TABLE(?, '$[*]' COLUMNS (
+  n FOR ORDINALITY,
+  id VARCHAR(768) PATH '$[0]',
+  token VARCHAR(40) PATH '$[1]',
+  attempt BIGINT PATH '$[2]',
+  delay DECIMAL(30, 3) PATH '$[3]',
+  reason LONGTEXT PATH '$[4]'
+)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '][0]'))) AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`lease` > CAST(? AS DATETIME(6))
+FOR UPDATE SKIP LOCKED;
+
+-- extendable, 2: given, given, now
+SELECT CAST(i.`id` AS CHAR) AS id
+FROM JSON_TABLE(?, '$[*]' COLUMNS (
+  n FOR ORDINALITY,
+  id VARCHAR(768) PATH '$[0]',
+  token VARCHAR(40) PATH '$[1]',
+  attempt BIGINT PATH '$[2]',
+  delay DECIMAL(30, 3) PATH '$[3]',
+  reason LONGTEXT PATH '$[4]'
+)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '][0]'))) AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`lease` > CAST(? AS DATETIME(6));
+
 -- insert, 1: r0c0, r0c1, r0c2, r1c0, r1c1, r1c2
 INSERT INTO `jobs` (`id`, `due`, `lease`)
 VALUES (?, CAST(? AS DATETIME(6)), CAST(? AS DATETIME(6))),
@@ -336,3 +361,44 @@ UPDATE JSON_TABLE(?, '$[*]' COLUMNS (
 )) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '][0]')))
 SET i.`due` = TIMESTAMPADD(MICROSECOND, CAST(LEAST(g.delay, 189000000000000) * 1000 AS SIGNED), CAST(? AS DATETIME(6))),
     i.`lease` = NULL;
+
+-- take, 1: leaseMs, now, given, given, now, now
+SELECT CAST(i.`id` AS CHAR) AS id,
+  CAST((TIMESTAMPADD(MICROSECOND, CAST(LEAST(CAST(? AS DECIMAL(30, 3)), 189000000000000) * 1000 AS SIGNED), CAST(? AS DATETIME(6))) + INTERVAL FLOOR(RAND() * 1000) MICROSECOND) AS CHAR) AS token,
+  NULL AS attempt,
+  NULL AS `group`,
+  NULL AS `key`,
+  g.place AS turn
+FROM JSON_TABLE(?, '$[*]' COLUMNS (
+  n FOR ORDINALITY,
+  id VARCHAR(768) PATH '$[0]',
+  token VARCHAR(40) PATH '$[1]',
+  attempt BIGINT PATH '$[2]',
+  delay DECIMAL(30, 3) PATH '$[3]',
+  reason LONGTEXT PATH '$[4]',
+  place BIGINT PATH '$[5]'
+)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '][0]')))
+WHERE (i.`due` IS NULL OR i.`due` <= CAST(? AS DATETIME(6))) AND (i.`lease` IS NULL OR i.`lease` <= CAST(? AS DATETIME(6)))
+FOR UPDATE SKIP LOCKED;
+
+-- take, 2: given, given
+UPDATE JSON_TABLE(?, '$[*]' COLUMNS (
+  n FOR ORDINALITY,
+  id VARCHAR(768) PATH '$[0]',
+  token VARCHAR(40) PATH '$[1]',
+  attempt BIGINT PATH '$[2]',
+  delay DECIMAL(30, 3) PATH '$[3]',
+  reason LONGTEXT PATH '$[4]'
+)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '][0]')))
+SET i.`lease` = CAST(g.token AS DATETIME(6));
+
+-- tokens: given, given
+SELECT CAST(i.`id` AS CHAR) AS id, CAST(CAST(i.`lease` AS DATETIME(6)) AS CHAR) AS token
+FROM JSON_TABLE(?, '$[*]' COLUMNS (
+  n FOR ORDINALITY,
+  id VARCHAR(768) PATH '$[0]',
+  token VARCHAR(40) PATH '$[1]',
+  attempt BIGINT PATH '$[2]',
+  delay DECIMAL(30, 3) PATH '$[3]',
+  reason LONGTEXT PATH '$[4]'
+)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '][0]')));

@@ -248,5 +248,32 @@ UPDATE JSON_TABLE(?, '$[*]' COLUMNS (
 SET i.`due` = TIMESTAMPADD(MICROSECOND, CAST(LEAST(g.delay, 189000000000000) * 1000 AS SIGNED), UTC_TIMESTAMP(6)),
     i.`att` = LEAST(COALESCE(i.`att`, 1), 32767 - 1) + 1;
 
+-- take, 1: given, group
+SELECT CAST(i.`id` AS CHAR) AS id, CASE WHEN CHAR_LENGTH(CONCAT(COALESCE(DATABASE(), ''), '.', CONCAT('app.jobs/', CAST(i.`grp` AS CHAR)))) > 64 THEN SHA2(CONCAT(COALESCE(DATABASE(), ''), '.', CONCAT('app.jobs/', CAST(i.`grp` AS CHAR))), 256) ELSE CONCAT(COALESCE(DATABASE(), ''), '.', CONCAT('app.jobs/', CAST(i.`grp` AS CHAR))) END AS shared, g.place AS turn
+FROM JSON_TABLE(?, '$[*]' COLUMNS (
+  n FOR ORDINALITY,
+  id BIGINT PATH '$[0]',
+  token VARCHAR(40) PATH '$[1]',
+  attempt BIGINT PATH '$[2]',
+  delay DECIMAL(30, 3) PATH '$[3]',
+  reason LONGTEXT PATH '$[4]',
+  place BIGINT PATH '$[5]'
+)) AS g STRAIGHT_JOIN `app`.`jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
+WHERE CAST(CONVERT(i.`grp` USING utf8mb4) AS BINARY) = CAST(CONVERT(? USING utf8mb4) AS BINARY) AND (i.`due` IS NULL OR i.`due` <= UTC_TIMESTAMP(6)) AND IS_FREE_LOCK(CASE WHEN CHAR_LENGTH(CONCAT(COALESCE(DATABASE(), ''), '.', CONCAT('app.jobs/', CAST(i.`grp` AS CHAR)))) > 64 THEN SHA2(CONCAT(COALESCE(DATABASE(), ''), '.', CONCAT('app.jobs/', CAST(i.`grp` AS CHAR))), 256) ELSE CONCAT(COALESCE(DATABASE(), ''), '.', CONCAT('app.jobs/', CAST(i.`grp` AS CHAR))) END) = 1;
+
+-- take, 2: lock
+SELECT GET_LOCK(?, 0) AS taken;
+
+-- take, 3: id, group
+SELECT CAST(i.`id` AS CHAR) AS id,
+  NULL AS token,
+  CAST(i.`att` AS CHAR) AS attempt,
+  CAST(i.`grp` AS CHAR) AS `group`,
+  CAST(i.`grp` AS CHAR) AS `key`,
+  CAST(i.`pay` AS CHAR) AS c0, 1 AS turn
+FROM `app`.`jobs` AS i FORCE INDEX (PRIMARY)
+WHERE i.`id` = CAST(? AS SIGNED) AND CAST(CONVERT(i.`grp` USING utf8mb4) AS BINARY) = CAST(CONVERT(? USING utf8mb4) AS BINARY) AND (i.`due` IS NULL OR i.`due` <= UTC_TIMESTAMP(6))
+FOR UPDATE SKIP LOCKED;
+
 -- unlock: 
 DO RELEASE_ALL_LOCKS();

@@ -210,3 +210,23 @@ UPDATE JSON_TABLE(?, '$[*]' COLUMNS (
 )) AS g STRAIGHT_JOIN `app`.`jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
 SET i.`due` = TIMESTAMPADD(MICROSECOND, CAST(LEAST(g.delay, 189000000000000) * 1000 AS SIGNED), UTC_TIMESTAMP(6)),
     i.`att` = LEAST(COALESCE(i.`att`, 1), 32767 - 1) + 1;
+
+-- take: given, group
+SELECT CAST(i.`id` AS CHAR) AS id,
+  NULL AS token,
+  CAST(i.`att` AS CHAR) AS attempt,
+  CAST(i.`grp` AS CHAR) AS `group`,
+  NULL AS `key`,
+  CAST(i.`pay` AS CHAR) AS c0,
+  g.place AS turn
+FROM JSON_TABLE(?, '$[*]' COLUMNS (
+  n FOR ORDINALITY,
+  id BIGINT PATH '$[0]',
+  token VARCHAR(40) PATH '$[1]',
+  attempt BIGINT PATH '$[2]',
+  delay DECIMAL(30, 3) PATH '$[3]',
+  reason LONGTEXT PATH '$[4]',
+  place BIGINT PATH '$[5]'
+)) AS g STRAIGHT_JOIN `app`.`jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
+WHERE CAST(CONVERT(i.`grp` USING utf8mb4) AS BINARY) = CAST(CONVERT(? USING utf8mb4) AS BINARY) AND i.`done` IS NULL AND (i.`due` IS NULL OR i.`due` <= UTC_TIMESTAMP(6))
+FOR UPDATE SKIP LOCKED;

@@ -252,6 +252,19 @@ FROM given
 WHERE i."id" = given.id AND i."lease" = given.token AND i."att" = given.attempt AND i."lease" > strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
 RETURNING CAST("id" AS TEXT) AS id, 'extended' AS outcome, "lease" AS token;
 
+-- extendable: tokens, attempts, ids, leaseMs
+WITH given AS (
+  SELECT CAST(g.value AS INTEGER) AS id,
+    json_extract(?, '$[' || g.key || ']') AS token,
+    CAST(json_extract(?, '$[' || g.key || ']') AS INTEGER) AS attempt
+  FROM json_each(?) AS g
+)
+SELECT CAST(given.id AS TEXT) AS id,
+  'ours' AS outcome,
+  CAST(i."lease" AS TEXT) AS held,
+  CAST(coalesce(strftime('%Y-%m-%dT%H:%M:%fZ', 'now', (? / 1000.0) || ' seconds'), '9999-12-31T23:59:59.999Z') AS TEXT) AS until
+FROM given JOIN "jobs" AS i ON i."id" = given.id AND i."lease" = given.token AND i."att" = given.attempt AND i."lease" > strftime('%Y-%m-%dT%H:%M:%fZ', 'now');
+
 -- insert: r0c0, r0c1, r0c2, r1c0, r1c1, r1c2
 INSERT INTO "jobs" ("id", "grp", "due")
 VALUES (CAST(? AS INTEGER), CAST(? AS TEXT), CAST(? AS TEXT)),
@@ -332,3 +345,37 @@ SET "due" = coalesce(strftime('%Y-%m-%dT%H:%M:%fZ', 'now', (given.delay / 1000.0
 FROM given
 WHERE i."id" = given.id AND i."lease" = given.token AND i."att" = given.attempt
 RETURNING CAST("id" AS TEXT) AS id;
+
+-- take, 1: ids, group
+SELECT CAST(i."id" AS TEXT) AS id, i."grp" AS shared
+FROM json_each(?) AS g CROSS JOIN "jobs" AS i ON i."id" = CAST(g.value AS INTEGER)
+WHERE (i."grp" = CAST(? AS TEXT) AND (i."due" IS NULL OR i."due" <= strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) AND (i."lease" IS NULL OR i."lease" <= strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) AND NOT EXISTS (SELECT 1 FROM "jobs" AS o WHERE o."grp" = i."grp" AND o."lease" > strftime('%Y-%m-%dT%H:%M:%fZ', 'now') AND o."id" <> i."id")) IS TRUE
+ORDER BY g.key;
+
+-- take, 2: ids
+UPDATE "jobs" AS s
+SET "lease" = NULL
+WHERE s."id" IN (
+  SELECT o."id"
+  FROM json_each(?) AS g
+  CROSS JOIN "jobs" AS i ON i."id" = CAST(g.value AS INTEGER)
+  CROSS JOIN "jobs" AS o ON o."grp" = i."grp" AND o."lease" <= strftime('%Y-%m-%dT%H:%M:%fZ', 'now') AND o."id" <> i."id"
+);
+
+-- take, 3: leaseMs, ids
+UPDATE "jobs" AS i
+SET "lease" = coalesce(strftime('%Y-%m-%dT%H:%M:%fZ', 'now', (? / 1000.0) || ' seconds'), '9999-12-31T23:59:59.999Z'),
+    "att" = min(coalesce(i."att", 1), 32767 - 1) + 1
+WHERE i."id" IN (SELECT CAST(g.value AS INTEGER) FROM json_each(?) AS g)
+RETURNING CAST("id" AS TEXT) AS id,
+  "lease" AS token,
+  CAST("att" AS TEXT) AS attempt,
+  CAST("grp" AS TEXT) AS "group",
+  CAST("grp" AS TEXT) AS key,
+  CAST("pay" AS TEXT) AS c0,
+  "due" AS due;
+
+-- tokens: ids
+SELECT CAST(i."id" AS TEXT) AS id, i."lease" AS token
+FROM "jobs" AS i
+WHERE i."id" IN (SELECT CAST(g.value AS INTEGER) FROM json_each(?) AS g);

@@ -89,6 +89,18 @@ FROM given
 WHERE i."id" = given.id AND i."lease" = given.token AND i."lease" > ?
 RETURNING CAST("id" AS TEXT) AS id, 'extended' AS outcome, "lease" AS token;
 
+-- extendable: tokens, ids, now, leaseMs, now
+WITH given AS (
+  SELECT CAST(g.value AS TEXT) AS id,
+    json_extract(?, '$[' || g.key || ']') AS token
+  FROM json_each(?) AS g
+)
+SELECT CAST(given.id AS TEXT) AS id,
+  'ours' AS outcome,
+  CAST(i."lease" AS TEXT) AS held,
+  CAST(substr(coalesce(strftime('%Y-%m-%dT%H:%M:%fZ', ?, (? / 1000.0) || ' seconds'), '9999-12-31T23:59:59.999Z'), 1, 23) || printf('%03dZ', abs(random() % 1000)) AS TEXT) AS until
+FROM given JOIN "jobs" AS i ON i."id" = given.id AND i."lease" = given.token AND i."lease" > ?;
+
 -- insert: r0c0, r0c1, r0c2, r1c0, r1c1, r1c2
 INSERT INTO "jobs" ("id", "due", "lease")
 VALUES (CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT)),
@@ -163,3 +175,25 @@ SET "due" = coalesce(strftime('%Y-%m-%dT%H:%M:%fZ', ?, (given.delay / 1000.0) ||
 FROM given
 WHERE i."id" = given.id AND i."lease" = given.token
 RETURNING CAST("id" AS TEXT) AS id;
+
+-- take, 1: ids, now, now
+SELECT CAST(i."id" AS TEXT) AS id, NULL AS shared
+FROM json_each(?) AS g CROSS JOIN "jobs" AS i ON i."id" = CAST(g.value AS TEXT)
+WHERE ((i."due" IS NULL OR i."due" <= ?) AND (i."lease" IS NULL OR i."lease" <= ?)) IS TRUE
+ORDER BY g.key;
+
+-- take, 2: now, leaseMs, ids
+UPDATE "jobs" AS i
+SET "lease" = substr(coalesce(strftime('%Y-%m-%dT%H:%M:%fZ', ?, (? / 1000.0) || ' seconds'), '9999-12-31T23:59:59.999Z'), 1, 23) || printf('%03dZ', abs(random() % 1000))
+WHERE i."id" IN (SELECT CAST(g.value AS TEXT) FROM json_each(?) AS g)
+RETURNING CAST("id" AS TEXT) AS id,
+  "lease" AS token,
+  NULL AS attempt,
+  NULL AS "group",
+  NULL AS key,
+  "due" AS due;
+
+-- tokens: ids
+SELECT CAST(i."id" AS TEXT) AS id, i."lease" AS token
+FROM "jobs" AS i
+WHERE i."id" IN (SELECT CAST(g.value AS TEXT) FROM json_each(?) AS g);

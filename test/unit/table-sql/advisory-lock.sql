@@ -12,6 +12,66 @@ USING locked
 WHERE i."id" = locked.id
 RETURNING i."id"::text AS id;
 
+-- candidates: keys, group, limit
+WITH ahead AS (
+  SELECT * FROM (
+    (WITH RECURSIVE chunk AS (
+      SELECT rows.*, row_number() OVER () AS number
+      FROM (
+        SELECT i."due" AS due, i."id" AS id, ('job-' || coalesce(i."id"::text, '') || '/' || coalesce(i."grp"::text, '')) AS lock_key
+    FROM "jobs" AS i
+    WHERE i."grp" = $2::text AND i."due" IS NULL
+    ORDER BY i."due", i."id"
+    LIMIT 2
+      ) AS rows
+      UNION ALL
+      SELECT next.* FROM chunk CROSS JOIN LATERAL (
+      SELECT rows.*, row_number() OVER () AS number
+      FROM (
+        SELECT i."due" AS due, i."id" AS id, ('job-' || coalesce(i."id"::text, '') || '/' || coalesce(i."grp"::text, '')) AS lock_key
+    FROM "jobs" AS i
+    WHERE i."grp" = $2::text AND i."due" IS NULL AND (i."id") > (chunk.id)
+    ORDER BY i."due", i."id"
+    LIMIT 2
+      ) AS rows
+      ) AS next
+      WHERE chunk.number = 2
+    ) SELECT * FROM chunk WHERE chunk.lock_key <> ALL ($1::text::text[]))
+    UNION ALL
+    (WITH RECURSIVE chunk AS (
+      SELECT rows.*, row_number() OVER () AS number
+      FROM (
+        SELECT i."due" AS due, i."id" AS id, ('job-' || coalesce(i."id"::text, '') || '/' || coalesce(i."grp"::text, '')) AS lock_key
+    FROM "jobs" AS i
+    WHERE i."grp" = $2::text AND i."due" <= statement_timestamp()
+    ORDER BY i."due", i."id"
+    LIMIT 2
+      ) AS rows
+      UNION ALL
+      SELECT next.* FROM chunk CROSS JOIN LATERAL (
+      SELECT rows.*, row_number() OVER () AS number
+      FROM (
+        SELECT i."due" AS due, i."id" AS id, ('job-' || coalesce(i."id"::text, '') || '/' || coalesce(i."grp"::text, '')) AS lock_key
+    FROM "jobs" AS i
+    WHERE i."grp" = $2::text AND i."due" <= statement_timestamp() AND (i."due", i."id") > (chunk.due, chunk.id)
+    ORDER BY i."due", i."id"
+    LIMIT 2
+      ) AS rows
+      ) AS next
+      WHERE chunk.number = 2
+    ) SELECT * FROM chunk WHERE chunk.lock_key <> ALL ($1::text::text[]))
+  ) AS every_row
+  LIMIT 30
+), ranked AS (
+  SELECT ahead.*, row_number() OVER (PARTITION BY ahead.lock_key ORDER BY ahead.due NULLS FIRST, ahead.id) AS rank
+  FROM ahead
+)
+SELECT ranked.id::text AS id, ranked.lock_key AS key
+FROM ranked
+WHERE ranked.rank = 1
+ORDER BY ranked.due NULLS FIRST, ranked.id
+LIMIT $3::int;
+
 -- claim: group, limit
 WITH held AS (
   SELECT ((l.classid::bigint << 32) | l.objid::bigint) AS lock
@@ -247,6 +307,32 @@ SET "due" = clock_timestamp() + locked.delay::double precision * interval '1 mil
 FROM locked
 WHERE i."id" = locked.id
 RETURNING i."id"::text AS id;
+
+-- take: key, group, ids
+WITH given AS (
+  SELECT g.* FROM unnest($3::text::bigint[]) WITH ORDINALITY AS g (id, turn)
+), locked AS (
+  SELECT i."id" AS id, given.turn
+  FROM (SELECT * FROM given LIMIT (SELECT NULL::bigint)) AS given JOIN "jobs" AS i ON i."id" = given.id
+  WHERE i."grp" IS NOT DISTINCT FROM $2::text AND (i."due" IS NULL OR i."due" <= statement_timestamp()) AND ('job-' || coalesce(i."id"::text, '') || '/' || coalesce(i."grp"::text, '')) = $1::text
+  ORDER BY given.turn
+  FOR UPDATE OF i SKIP LOCKED
+), claimed AS (
+  UPDATE "jobs" AS i
+  SET "att" = least(i."att", 32767 - 1) + 1
+  FROM locked
+  WHERE i."id" = locked.id
+  RETURNING locked.turn, i."id"::text AS claimed_id,
+    NULL::text AS token,
+    i."att"::text AS attempt,
+    i."grp"::text AS claimed_group,
+    ('job-' || coalesce(i."id"::text, '') || '/' || coalesce(i."grp"::text, '')) AS key,
+    i."pay"::text AS c0,
+    i."due" AS due, i."id" AS id
+)
+SELECT claimed.claimed_id AS id, claimed.token, claimed.attempt, claimed.claimed_group AS "group", claimed.key, claimed.c0
+FROM claimed
+ORDER BY claimed.turn;
 
 -- unlock: lock
 SELECT pg_advisory_unlock($1::text::bigint) AS released;

@@ -317,6 +317,30 @@ FROM given
 LEFT JOIN extended ON extended.id = given.id
 LEFT JOIN seen ON seen.id = given.id;
 
+-- extendable: ids, tokens, attempts, leaseMs
+WITH given AS (
+  SELECT g.* FROM unnest($1::text::bigint[], $2::text::text[], $3::text::smallint[]) AS g (id, token, attempt)
+), seen AS (
+  SELECT i."id" AS id
+  FROM given JOIN "jobs" AS i ON i."id" = given.id AND to_char(i."lease"::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') = given.token AND i."att" = given.attempt AND i."lease" > clock_timestamp()
+), mine AS (
+  SELECT i."id" AS id, i."lease" AS held
+  FROM given JOIN "jobs" AS i ON i."id" = given.id AND to_char(i."lease"::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') = given.token AND i."att" = given.attempt AND i."lease" > clock_timestamp()
+  ORDER BY i."id"
+  FOR NO KEY UPDATE OF i SKIP LOCKED
+)
+SELECT given.id::text AS id,
+  CASE
+    WHEN mine.id IS NOT NULL THEN 'ours'
+    WHEN seen.id IS NOT NULL THEN 'locked'
+    ELSE 'lost'
+  END AS outcome,
+  extract(epoch FROM mine.held::timestamptz)::text AS held,
+  extract(epoch FROM (clock_timestamp() + $4::double precision * interval '1 millisecond')::timestamptz)::text AS until
+FROM given
+LEFT JOIN mine ON mine.id = given.id
+LEFT JOIN seen ON seen.id = given.id;
+
 -- insert: r0c0, r0c1, r0c2, r1c0, r1c1, r1c2
 INSERT INTO "jobs" ("id", "grp", "due")
 VALUES ($1::text::bigint, $2::text::text, $3::text::timestamptz),
@@ -420,3 +444,73 @@ SET "due" = clock_timestamp() + locked.delay::double precision * interval '1 mil
 FROM locked
 WHERE i."id" = locked.id
 RETURNING i."id"::text AS id;
+
+-- take: group, ids, leaseMs
+WITH given AS (
+  SELECT g.* FROM unnest($2::text::bigint[]) WITH ORDINALITY AS g (id, turn)
+), locked AS (
+  SELECT row.id, stale.ids AS stale, head.turn
+  FROM (SELECT DISTINCT ON (i."grp") given.id, given.turn, i."grp"::text AS group_key, true AS ready
+    FROM (SELECT * FROM given LIMIT (SELECT NULL::bigint)) AS given JOIN "jobs" AS i ON i."id" = given.id
+  WHERE i."grp" IS NOT DISTINCT FROM $1::text AND (i."due" IS NULL OR i."due" <= statement_timestamp()) AND (i."lease" IS NULL OR i."lease" <= statement_timestamp())
+    ORDER BY i."grp", given.turn
+    OFFSET 0) AS head
+  CROSS JOIN LATERAL (
+    SELECT count(*) AS leased, coalesce(bool_or(other.lease > statement_timestamp()), false) AS live
+    FROM (
+      SELECT o."lease" AS lease
+      FROM "jobs" AS o
+      WHERE head.ready AND o."grp" = head.group_key AND o."lease" IS NOT NULL AND o."id" <> head.id
+      ORDER BY o."lease" DESC
+      LIMIT 20
+    ) AS other
+  ) AS busy
+  CROSS JOIN LATERAL (
+    SELECT array_agg(expired.id) AS ids, count(*) AS leased
+    FROM (
+      SELECT o."id" AS id
+      FROM "jobs" AS o
+      WHERE busy.leased > 0 AND NOT busy.live AND o."grp" = head.group_key AND o."lease" IS NOT NULL AND o."id" <> head.id AND o."lease" <= statement_timestamp()
+      ORDER BY o."lease" DESC
+      LIMIT 20
+      FOR UPDATE SKIP LOCKED
+    ) AS expired
+  ) AS stale
+  CROSS JOIN LATERAL (
+    SELECT locked.id
+    FROM (
+      SELECT i."id" AS id
+    FROM "jobs" AS i
+    WHERE i."id" = head.id AND i."grp" IS NOT DISTINCT FROM $1::text AND (i."due" IS NULL OR i."due" <= statement_timestamp()) AND (i."lease" IS NULL OR i."lease" <= statement_timestamp())
+    FOR UPDATE SKIP LOCKED
+    ) AS locked
+    OFFSET 0
+  ) AS row
+  WHERE head.ready AND NOT busy.live AND stale.leased = busy.leased
+), changed AS (
+  UPDATE "jobs" AS i
+  SET "lease" = CASE WHEN change.takes THEN statement_timestamp() + $3::double precision * interval '1 millisecond' ELSE NULL END,
+      "att" = CASE WHEN change.takes THEN least(i."att", 32767 - 1) + 1 ELSE i."att" END
+  FROM (
+    SELECT locked.id, true AS takes, locked.turn FROM locked
+    UNION ALL SELECT unnest(locked.stale), false, locked.turn FROM locked
+  ) AS change
+  WHERE i."id" = change.id
+  RETURNING change.takes, change.turn, i."id"::text AS claimed_id,
+    to_char(i."lease"::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS token,
+    i."att"::text AS attempt,
+    i."grp"::text AS claimed_group,
+    i."grp"::text AS key,
+    i."pay"::text AS c0,
+    i."prio" AS priority, i."id" AS id
+), claimed AS (
+  SELECT * FROM changed WHERE changed.takes
+)
+SELECT claimed.claimed_id AS id, claimed.token, claimed.attempt, claimed.claimed_group AS "group", claimed.key, claimed.c0
+FROM claimed
+ORDER BY claimed.turn;
+
+-- tokens: ids
+SELECT i."id"::text AS id, to_char(i."lease"::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS token
+FROM "jobs" AS i
+WHERE i."id" = ANY ($1::text::bigint[]);

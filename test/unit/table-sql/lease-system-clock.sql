@@ -168,6 +168,30 @@ FROM given
 LEFT JOIN extended ON extended.id = given.id
 LEFT JOIN seen ON seen.id = given.id;
 
+-- extendable: ids, tokens, now, leaseMs
+WITH given AS (
+  SELECT g.* FROM unnest($1::text::uuid[], $2::text::text[]) AS g (id, token)
+), seen AS (
+  SELECT i."id" AS id
+  FROM given JOIN "jobs" AS i ON i."id" = given.id AND to_char(i."lease"::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') = given.token AND i."lease" > $3::text::timestamptz
+), mine AS (
+  SELECT i."id" AS id, i."lease" AS held
+  FROM given JOIN "jobs" AS i ON i."id" = given.id AND to_char(i."lease"::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') = given.token AND i."lease" > $3::text::timestamptz
+  ORDER BY i."id"
+  FOR NO KEY UPDATE OF i SKIP LOCKED
+)
+SELECT given.id::text AS id,
+  CASE
+    WHEN mine.id IS NOT NULL THEN 'ours'
+    WHEN seen.id IS NOT NULL THEN 'locked'
+    ELSE 'lost'
+  END AS outcome,
+  extract(epoch FROM mine.held::timestamptz)::text AS held,
+  extract(epoch FROM ($3::text::timestamptz + $4::double precision * interval '1 millisecond' + floor(random() * 1000) * interval '1 microsecond')::timestamptz)::text AS until
+FROM given
+LEFT JOIN mine ON mine.id = given.id
+LEFT JOIN seen ON seen.id = given.id;
+
 -- insert: r0c0, r0c1, r0c2, r1c0, r1c1, r1c2
 INSERT INTO "jobs" ("id", "due", "lease")
 VALUES ($1::text::uuid, $2::text::timestamptz, $3::text::timestamptz),
@@ -258,3 +282,33 @@ SET "due" = $1::text::timestamptz + locked.delay::double precision * interval '1
 FROM locked
 WHERE i."id" = locked.id
 RETURNING i."id"::text AS id;
+
+-- take: now, leaseMs, ids
+WITH given AS (
+  SELECT g.* FROM unnest($3::text::uuid[]) WITH ORDINALITY AS g (id, turn)
+), locked AS (
+  SELECT i."id" AS id, given.turn
+  FROM (SELECT * FROM given LIMIT (SELECT NULL::bigint)) AS given JOIN "jobs" AS i ON i."id" = given.id
+  WHERE (i."due" IS NULL OR i."due" <= $1::text::timestamptz) AND (i."lease" IS NULL OR i."lease" <= $1::text::timestamptz)
+  ORDER BY given.turn
+  FOR UPDATE OF i SKIP LOCKED
+), claimed AS (
+  UPDATE "jobs" AS i
+  SET "lease" = $1::text::timestamptz + $2::double precision * interval '1 millisecond' + floor(random() * 1000) * interval '1 microsecond'
+  FROM locked
+  WHERE i."id" = locked.id
+  RETURNING locked.turn, i."id"::text AS claimed_id,
+    to_char(i."lease"::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS token,
+    NULL::text AS attempt,
+    NULL::text AS claimed_group,
+    NULL::text AS key,
+    i."due" AS due, i."id" AS id
+)
+SELECT claimed.claimed_id AS id, claimed.token, claimed.attempt, claimed.claimed_group AS "group", claimed.key
+FROM claimed
+ORDER BY claimed.turn;
+
+-- tokens: ids
+SELECT i."id"::text AS id, to_char(i."lease"::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS token
+FROM "jobs" AS i
+WHERE i."id" = ANY ($1::text::uuid[]);

@@ -238,6 +238,30 @@ FROM given
 LEFT JOIN extended ON extended.id = given.id
 LEFT JOIN seen ON seen.id = given.id;
 
+-- extendable: ids, tokens, attempts, leaseMs
+WITH given AS (
+  SELECT g.* FROM unnest($1::text::bigint[], $2::text::text[], $3::text::smallint[]) AS g (id, token, attempt)
+), seen AS (
+  SELECT i."id" AS id
+  FROM given JOIN "jobs" AS i ON i."id" = given.id AND to_char(i."lease"::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') = given.token AND i."att" = given.attempt AND i."lease" > clock_timestamp()
+), mine AS (
+  SELECT i."id" AS id, i."lease" AS held
+  FROM given JOIN "jobs" AS i ON i."id" = given.id AND to_char(i."lease"::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') = given.token AND i."att" = given.attempt AND i."lease" > clock_timestamp()
+  ORDER BY i."id"
+  FOR NO KEY UPDATE OF i SKIP LOCKED
+)
+SELECT given.id::text AS id,
+  CASE
+    WHEN mine.id IS NOT NULL THEN 'ours'
+    WHEN seen.id IS NOT NULL THEN 'locked'
+    ELSE 'lost'
+  END AS outcome,
+  extract(epoch FROM mine.held::timestamptz)::text AS held,
+  extract(epoch FROM (clock_timestamp() + $4::double precision * interval '1 millisecond')::timestamptz)::text AS until
+FROM given
+LEFT JOIN mine ON mine.id = given.id
+LEFT JOIN seen ON seen.id = given.id;
+
 -- insert: r0c0, r0c1, r0c2, r1c0, r1c1, r1c2
 INSERT INTO "jobs" ("id", "grp", "due")
 VALUES ($1::text::bigint, $2::text::text, $3::text::timestamptz),
@@ -329,3 +353,34 @@ SET "due" = clock_timestamp() + locked.delay::double precision * interval '1 mil
 FROM locked
 WHERE i."id" = locked.id
 RETURNING i."id"::text AS id;
+
+-- take: leaseMs, group, ids
+WITH given AS (
+  SELECT g.* FROM unnest($3::text::bigint[]) WITH ORDINALITY AS g (id, turn)
+), locked AS (
+  SELECT i."id" AS id, given.turn
+  FROM (SELECT * FROM given LIMIT (SELECT NULL::bigint)) AS given JOIN "jobs" AS i ON i."id" = given.id
+  WHERE i."grp" IS NOT DISTINCT FROM $2::text AND (i."due" IS NULL OR i."due" <= statement_timestamp()) AND (i."lease" IS NULL OR i."lease" <= statement_timestamp())
+  ORDER BY given.turn
+  FOR UPDATE OF i SKIP LOCKED
+), claimed AS (
+  UPDATE "jobs" AS i
+  SET "lease" = statement_timestamp() + $1::double precision * interval '1 millisecond', "att" = least(i."att", 32767 - 1) + 1
+  FROM locked
+  WHERE i."id" = locked.id
+  RETURNING locked.turn, i."id"::text AS claimed_id,
+    to_char(i."lease"::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS token,
+    i."att"::text AS attempt,
+    i."grp"::text AS claimed_group,
+    NULL::text AS key,
+    i."pay"::text AS c0,
+    i."prio" AS priority, i."due" AS due, i."id" AS id
+)
+SELECT claimed.claimed_id AS id, claimed.token, claimed.attempt, claimed.claimed_group AS "group", claimed.key, claimed.c0
+FROM claimed
+ORDER BY claimed.turn;
+
+-- tokens: ids
+SELECT i."id"::text AS id, to_char(i."lease"::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS token
+FROM "jobs" AS i
+WHERE i."id" = ANY ($1::text::bigint[]);

@@ -224,3 +224,33 @@ SET "due" = clock_timestamp() + locked.delay::double precision * interval '1 mil
 FROM locked
 WHERE i."id" = locked.id
 RETURNING i."id"::text AS id;
+
+-- take: group, ids
+WITH given AS (
+  SELECT g.* FROM unnest($2::text::bigint[]) WITH ORDINALITY AS g (id, turn)
+), heads AS (
+  SELECT head.id, head.turn
+  FROM (
+    SELECT DISTINCT ON (i."grp") given.id, given.turn, i."grp"::text AS group_key, true AS ready
+    FROM (SELECT * FROM given LIMIT (SELECT NULL::bigint)) AS given JOIN "app"."jobs" AS i ON i."id" = given.id
+  WHERE i."grp" IS NOT DISTINCT FROM $1::text AND (i."due" IS NULL OR i."due" <= statement_timestamp())
+    ORDER BY i."grp", given.turn
+    OFFSET 0
+  ) AS head
+  WHERE pg_try_advisory_xact_lock(hashtextextended('app.jobs.' || head.group_key, 1))
+), locked AS (
+  SELECT i."id"::text AS claimed_id,
+    NULL::text AS token,
+    i."att"::text AS attempt,
+    i."grp"::text AS claimed_group,
+    i."grp"::text AS key,
+    i."pay"::text AS c0,
+    i."due" AS due, i."id" AS id, heads.turn
+  FROM (SELECT * FROM heads LIMIT (SELECT NULL::bigint)) AS heads JOIN "app"."jobs" AS i ON i."id" = heads.id
+  WHERE i."grp" IS NOT DISTINCT FROM $1::text AND (i."due" IS NULL OR i."due" <= statement_timestamp())
+  ORDER BY heads.turn
+  FOR UPDATE OF i SKIP LOCKED
+), claimed AS (SELECT * FROM locked)
+SELECT claimed.claimed_id AS id, claimed.token, claimed.attempt, claimed.claimed_group AS "group", claimed.key, claimed.c0
+FROM claimed
+ORDER BY claimed.turn;

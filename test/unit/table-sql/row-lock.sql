@@ -156,3 +156,23 @@ SET "due" = clock_timestamp() + locked.delay::double precision * interval '1 mil
 FROM locked
 WHERE i."id" = locked.id
 RETURNING i."id"::text AS id;
+
+-- take: group, ids
+WITH given AS (
+  SELECT g.* FROM unnest($2::text::bigint[]) WITH ORDINALITY AS g (id, turn)
+), locked AS (
+  SELECT i."id"::text AS claimed_id,
+    NULL::text AS token,
+    i."att"::text AS attempt,
+    i."grp"::text AS claimed_group,
+    NULL::text AS key,
+    i."pay"::text AS c0,
+    i."due" AS due, i."id" AS id, given.turn
+  FROM (SELECT * FROM given LIMIT (SELECT NULL::bigint)) AS given JOIN "app"."jobs" AS i ON i."id" = given.id
+  WHERE i."grp" IS NOT DISTINCT FROM $1::text AND i."done" IS NULL AND (i."due" IS NULL OR i."due" <= statement_timestamp())
+  ORDER BY given.turn
+  FOR UPDATE OF i SKIP LOCKED
+), claimed AS (SELECT * FROM locked)
+SELECT claimed.claimed_id AS id, claimed.token, claimed.attempt, claimed.claimed_group AS "group", claimed.key, claimed.c0
+FROM claimed
+ORDER BY claimed.turn;
