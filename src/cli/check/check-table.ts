@@ -1,4 +1,4 @@
-import { ask, missingIndexes, refusalOf } from "../../broker/inspect.ts";
+import { ask, isTrue, missingIndexes, refusalOf } from "../../broker/inspect.ts";
 import type { Dialect } from "../../dialect/dialect.ts";
 import type { Statement } from "../../dialect/statement.ts";
 import type { Connection } from "../../driver/connection.ts";
@@ -68,9 +68,11 @@ function refused(table: TableDescription, messages: readonly string[]): CheckedT
   };
 }
 
-interface CatalogueRow extends ColumnShape {
+type CatalogueRow = Omit<ColumnShape, "nullable"> & {
   readonly name: string;
-}
+  /** As the database tells truth. */
+  readonly nullable: unknown;
+};
 
 /** Empty where the database has no such table. */
 export async function shapeOf(
@@ -83,7 +85,10 @@ export async function shapeOf(
     table: table.name,
   });
   return new Map(
-    rows.map(({ generated, name, nullable, type }) => [name, { type, nullable, generated }]),
+    rows.map(({ generated, name, nullable, type }) => [
+      name,
+      { type, nullable: isTrue(nullable), generated },
+    ]),
   );
 }
 
