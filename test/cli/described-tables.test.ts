@@ -181,7 +181,7 @@ forEachDatabase("78, D1: intray dead", (kind) => {
   });
 
   test("shows a row whole, every digit of it", async () => {
-    const { schema, url } = await threeDead(kind);
+    const { url } = await threeDead(kind);
     const args = ["dead", "show", String(LARGE), ...DEAD];
     const { stdout } = await intray([...args, "--json"], { url });
     expect(stdout).toContain('"payload":{"n": 9007199254740993, "x": 0.10}');
