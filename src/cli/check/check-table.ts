@@ -24,11 +24,15 @@ export interface CheckedTable extends Findings {
   readonly statements: number;
 }
 
-/** A table against its database: columns, then each statement, prepared and not run. */
+/**
+ * A table against its database: columns, then each statement, prepared and not run. `takesDeadLetters`: the
+ * configuration names it among the tables where they go.
+ */
 export async function checkTable(
   table: TableDescription,
   dialect: Dialect,
   connection: Connection,
+  takesDeadLetters: boolean,
 ): Promise<CheckedTable> {
   const names = longNames(table, dialect.features.longestName, dialect.name);
   if (names.length > 0) return refused(table, names);
@@ -41,7 +45,7 @@ export async function checkTable(
   const compared = compareTable(table, shape, dialect);
   let statements: ReadonlyMap<string, Statement>;
   try {
-    statements = tableStatements(table, dialect);
+    statements = tableStatements(table, dialect, takesDeadLetters);
   } catch (error) {
     const { problems } = refused(table, [sanitizeError(error)]);
     return { ...refused(table, []), shape, problems: [...compared.problems, ...problems] };

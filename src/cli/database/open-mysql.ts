@@ -65,18 +65,24 @@ async function withMariadb(
 ): Promise<Opened | undefined> {
   const mariadb = await loadModule("mariadb");
   if (!isMariadb(mariadb)) return undefined;
-  // The driver takes no URL beside options, and none that begins in another way.
-  const target = new URL(url.replace(/^mysql:/i, "mariadb:"));
-  target.searchParams.set("connectTimeout", String(CONNECT_MS));
-  if (timeZone === "UTC") target.searchParams.set("initSql", IN_UTC);
+  const settings = { connectTimeout: CONNECT_MS, ...(timeZone === "UTC" && { initSql: IN_UTC }) };
   // A pool keeps trying, and then tells of itself and not of what was wrong.
-  const first = await mariadb.createConnection(target.href);
+  const first = await mariadb.createConnection(mariadbUrl(url, settings));
   await first.end();
-  target.searchParams.set("connectionLimit", String(max));
-  const pool = mariadb.createPool(target.href);
+  const pool = mariadb.createPool(mariadbUrl(url, { ...settings, connectionLimit: max }));
   return { source: fromMariadb(pool, { max }), close: () => pool.end() };
 }
 
 function isMariadb(module: unknown): module is MariadbModule {
   return hasMethods(module, ["createConnection", "createPool"]);
+}
+
+/** The driver takes no options beside a URL, none that begins in another way, and a plus as it is. */
+function mariadbUrl(url: string, settings: Readonly<Record<string, string | number>>): string {
+  const target = new URL(url.replace(/^mysql:/i, "mariadb:"));
+  const added = Object.entries(settings).map(
+    ([name, value]) => `${name}=${encodeURIComponent(value)}`,
+  );
+  target.search = [target.search.slice(1), ...added].filter((part) => part !== "").join("&");
+  return target.href;
 }

@@ -101,7 +101,10 @@ async function checkDatabase(config: Config, each: ConfiguredDatabase): Promise<
         const server = await serverOf(each, connection);
         const tables: CheckedTable[] = [];
         for (const table of each.tables) {
-          tables.push(await checkTable(table, each.dialect, connection));
+          const isNamed = each.deadLetters.some(
+            (place) => place.group === undefined && tableLabel(place.table) === tableLabel(table),
+          );
+          tables.push(await checkTable(table, each.dialect, connection, isNamed));
         }
         return { name: each.name, server, tables };
       }),

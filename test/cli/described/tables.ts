@@ -9,6 +9,9 @@ export function schemaOf(url = ""): string {
   return /^(mysql|mariadb):/.test(url) ? new URL(url).pathname.slice(1) : "app";
 }
 
+/** SQLite has no row locks: rows are leased there. */
+const held = c.timestamp().nullable().lockedUntil();
+
 /** The described tables of the database at the URL. */
 export function tablesAt(url: string | undefined) {
   const schema = schemaOf(url);
@@ -27,29 +30,33 @@ export function tablesAt(url: string | undefined) {
         payload: c.bytes().payload(),
       },
     }),
-    /** A dead-letter table of its own. */
-    FailedJobs: inboxTable("failed_jobs", {
-      schema,
-      columns: {
-        id: c.bigint().id(),
-        was: c.text().nullable(),
-        reason: c.text().nullable(),
-        payload: c.bytes().payload(),
-      },
-    }),
-    /** In order, each group at a time: under row locks, and under locks of names where there are none. */
-    Steps: stepsOf(schema === "main"),
+    FailedJobs: failedAt(schema),
+    Steps: stepsAt(schema),
   };
 }
 
-function stepsOf(isSqlite: boolean) {
+/** A dead-letter table of its own. */
+function failedAt(schema: string) {
+  const columns = {
+    id: c.bigint().id(),
+    was: c.text().nullable(),
+    reason: c.text().nullable(),
+    payload: c.bytes().payload(),
+  };
+  return schema === "main"
+    ? inboxTable("failed_jobs", { schema, columns: { ...columns, held } })
+    : inboxTable("failed_jobs", { schema, columns });
+}
+
+/** In order, each group at a time. */
+function stepsAt(schema: string) {
   const columns = {
     id: c.bigint().id().generated(),
     run: c.text().group({ fifo: true }),
     body: c.json().payload(),
   };
-  return isSqlite
-    ? inboxTable("steps", { columns: { ...columns, held: c.timestamp().nullable().lockedUntil() } })
+  return schema === "main"
+    ? inboxTable("steps", { columns: { ...columns, held } })
     : inboxTable("steps", { columns });
 }
 
