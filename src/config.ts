@@ -11,11 +11,13 @@ export interface IntrayConfig {
 /** A database and the tables that are described for it. */
 export interface DatabaseConfig {
   /**
-   * Where it is, as `postgres://localhost/shop`. `intray ddl` and `intray check --offline` do without;
-   * the others say so where it is missing, so it may come from the environment.
+   * Where it is: `postgres://localhost/shop`, `mysql://...`, `mariadb://...`, or an SQLite file as
+   * `sqlite:app.db`, `file:app.db` or its path alone, from the configuration's folder. `intray ddl` and
+   * `intray check --offline` do without; the others say so where it is missing, so it may come from the
+   * environment.
    */
   readonly url?: string | undefined;
-  /** Its dialect, by name or one of the service's own. Default "postgres". */
+  /** Its dialect, by name or one of the service's own. Default: that of the URL, else "postgres". */
   readonly dialect?: string | Dialect;
   /** What `inboxTable`, `inboxHeaders` and `inboxMessage` made. */
   readonly tables: readonly ConfigTable[];

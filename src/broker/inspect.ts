@@ -56,6 +56,6 @@ export async function missingIndexes(
 }
 
 /** Drivers answer truth as true, 1, "t" or "true". */
-function isTrue(value: unknown): boolean {
+export function isTrue(value: unknown): boolean {
   return value === true || value === "t" || value === "true" || Number(value) === 1;
 }

@@ -3,7 +3,13 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { describeOn } from "../support/databases.ts";
 import { repository } from "../support/package.ts";
-import { describedDatabase, FOLDER, intray } from "./described/described-database.ts";
+import {
+  type Database,
+  type DescribedKind,
+  FOLDER,
+  forEachDatabase,
+  intray,
+} from "./described/described-database.ts";
 import { emptyDatabase } from "./inbox-database.ts";
 import { folderWith, jsonError } from "./run-cli.ts";
 
@@ -16,6 +22,12 @@ function configFolder(): Promise<string> {
     "intray.config.mjs": `import { EmailJobs, FailedJobs, Steps } from ${TABLES};
       export default { databases: { main: { url: process.env.DATABASE_URL, tables: [EmailJobs, FailedJobs, Steps] } } };`,
   });
+}
+
+/** The same tables, and nobody there. */
+function nowhere({ kind, schema }: Database): string {
+  if (kind.name === "sqlite") return "sqlite:nowhere.db";
+  return `${kind.dialect.name}://127.0.0.1:1/${kind.name === "postgres" ? "x" : schema}`;
 }
 
 interface CheckedTable {
@@ -31,31 +43,32 @@ async function problemsOf(url: string, ...args: string[]): Promise<CheckedTable[
   return told.databases.flatMap(({ tables }: { tables: CheckedTable[] }) => tables);
 }
 
-describeOn("postgres", "82: intray check", () => {
+forEachDatabase("82: intray check", (kind) => {
   test("82: takes what ddl makes, from a configuration in TypeScript, and runs nothing", async () => {
-    const database = await describedDatabase();
-    const { code, stderr, stdout } = await intray(["check"], { url: database.url });
+    const { query, schema, url } = await kind.described();
+    const { code, stderr, stdout } = await intray(["check"], { url });
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-    expect(stdout).toMatch(/main +│ app\.email_jobs +│ lease +│ +8 │ +(\d+) of \1 │ fine/);
-    expect(stdout).toMatch(/main +│ steps +│ rowLock +│ +3 │ +(\d+) of \1 │ fine/);
+    expect(stdout).toContain(`${schema}.email_jobs`);
+    expect(stdout).toMatch(/main +│ \S+\.email_jobs +│ lease +│ +8 │ +(\d+) of \1 │ fine/);
+    expect(stdout).toMatch(/main +│ steps +│ (rowLock|lease) +│ +[34] │ +(\d+) of \2 │ fine/);
     expect(stdout).not.toContain("advice");
-    const { rows } = await database.query("SELECT 1 FROM app.email_jobs");
+    const { rows } = await query(`SELECT 1 FROM ${schema}.email_jobs`);
     expect(rows).toEqual([]);
   });
 
   test("82: names table, statement and the database's words for each that fails", async () => {
-    const database = await describedDatabase();
+    const database = await kind.described();
     await database.query("ALTER TABLE steps RENAME COLUMN body TO text");
     const { code, stderr, stdout } = await intray(["check"], { url: database.url });
     expect(code).toBe(1);
     expect(stderr).toMatch(/^error: \d+ problems in .*intray\.config\.ts\n$/);
     expect(stdout).toMatch(
-      /^main: steps: the statement "claim" is refused: .*column i\.body does not exist/m,
+      /^main: steps: the statement "claim" is refused: .*(column i\.body does not exist|Unknown column 'i\.body'|no such column: body)/m,
     );
     expect(stdout).toMatch(/^main: steps: the statement "claim of every group" is refused: /m);
-    expect(stdout).toMatch(/^main: steps: the statement "insert" is refused: .*"body"/m);
+    expect(stdout).toMatch(/^main: steps: the statement "insert" is refused: .*\bbody\b/m);
     expect(stdout).toContain('main: steps: the table has no column "body"');
-    expect(stdout).not.toMatch(/^main: app\./m);
+    expect(stdout).not.toMatch(/^main: \S+\.\w+_jobs/m);
     expect(jsonError(await intray(["check", "--json"], { url: database.url }))).toMatchObject({
       code: 1,
       error: { code: "CHECK_FAILED" },
@@ -63,25 +76,21 @@ describeOn("postgres", "82: intray check", () => {
   });
 
   test("82: compares types, nullability and who fills a column", async () => {
-    const database = await describedDatabase();
-    await database.query(`
-      ALTER TABLE app.email_jobs ALTER attempt TYPE integer, ALTER last_error TYPE varchar(200),
-        ALTER name DROP NOT NULL, ALTER due SET DEFAULT now(), ALTER due SET NOT NULL;
-      ALTER TABLE app.failed_jobs ALTER id ADD GENERATED ALWAYS AS IDENTITY,
-        ADD code integer NOT NULL;
-      ALTER TABLE steps ALTER id DROP IDENTITY`);
+    const database = await kind.described();
+    const { alter, attempt, generated } = DIFFERENCES[kind.dialect.name] ?? {};
+    for (const text of alter?.(database.schema) ?? []) await database.query(text);
     const [emails, failed, steps] = await problemsOf(database.url);
     const messages = emails?.problems.flatMap(({ message, statement }) =>
       statement === undefined ? [message] : [],
     );
     expect(messages).toEqual([
       'column "name" may be null in the database, and not in the description',
-      'column "attempt" is integer in the database, and smallint in the description',
+      `column "attempt" is ${attempt} in the database, and smallint in the description`,
       'column "due" is never null in the database, and nullable in the description',
     ]);
     expect(failed?.problems).toContainEqual({
-      column: "id",
-      message: 'column "id" is written by the database alone: describe it with generatedAlways()',
+      column: generated,
+      message: `column "${generated}" is written by the database alone: describe it with generatedAlways()`,
     });
     expect(failed?.advice.map(({ message }) => message)).toEqual([
       'column "code" takes a value that the description does not have: inserts by it fail',
@@ -90,41 +99,29 @@ describeOn("postgres", "82: intray check", () => {
     expect(steps?.advice).toMatchObject([{ column: "id" }]);
   });
 
-  test("82: an integer that is described as text is a difference, a domain is not", async () => {
-    const database = await emptyDatabase();
-    await database.query(`CREATE DOMAIN place AS text;
-      CREATE TABLE t (id bigint PRIMARY KEY, a integer NOT NULL, b place NOT NULL)`);
-    const folder = await folderWith({
-      "intray.config.ts": `import { c, inboxTable } from ${INDEX};
-        const T = inboxTable("t", { columns: { id: c.bigint().id(), a: c.text(), b: c.text() } });
-        export default { databases: { one: { url: ${JSON.stringify(database.url)}, tables: [T] } } };`,
-    });
-    const { stdout } = await intray(["check", "--json"], { cwd: folder });
-    const [table] = JSON.parse(stdout).databases[0].tables;
-    expect(table.problems).toContainEqual({
-      column: "a",
-      message: 'column "a" is integer in the database, and text in the description',
-    });
-    expect(stdout).not.toContain('column \\"b\\"');
-  });
-
   test("82: says that a table is missing, and that an index is", async () => {
-    const database = await describedDatabase();
-    await database.query("DROP TABLE app.failed_jobs; DROP INDEX steps_claim_idx");
-    const { code, stdout } = await intray(["check"], { url: database.url });
+    const { query, schema, url } = await kind.described();
+    await query(`DROP TABLE ${schema}.failed_jobs`);
+    for (const index of await indexesOf(kind, query)) {
+      await query(`DROP INDEX ${index}${kind.dialect.name === "mysql" ? " ON steps" : ""}`);
+    }
+    const { code, stdout } = await intray(["check"], { url });
     expect(code).toBe(1);
     expect(stdout).toContain(
-      'main: app.failed_jobs: the database has no table app.failed_jobs: create it ("intray ddl" prints how)',
+      `main: ${schema}.failed_jobs: the database has no table ${schema}.failed_jobs: create it ("intray ddl" prints how)`,
     );
     expect(stdout).toMatch(/^main: steps: advice: claims have no index .*CREATE INDEX/m);
-    await database.query("CREATE TABLE app.failed_jobs (id bigint PRIMARY KEY)");
-    await database.query("ALTER TABLE app.failed_jobs ADD was text, ADD reason text");
-    await database.query("ALTER TABLE app.failed_jobs ADD payload bytea NOT NULL");
-    expect(await intray(["check"], { url: database.url })).toMatchObject({ code: 0 });
+    const { types } = kind.dialect;
+    await query(`CREATE TABLE ${schema}.failed_jobs (id ${types.bigint.ddl} PRIMARY KEY,
+      was ${types.text.ddl}, reason ${types.text.ddl}, held ${types.timestamp.ddl},
+      payload ${types.bytes.ddl} NOT NULL)`);
+    expect(await intray(["check"], { url })).toMatchObject({ code: 0 });
   });
 
   test("82: --write saves what it learned, and --offline checks against it without a database", async () => {
-    const { query, url } = await describedDatabase();
+    const database = await kind.described();
+    const { query, schema, url } = database;
+    const label = `${schema}.email_jobs`;
     const cwd = await configFolder();
     const file = join(cwd, "intray.schema.json");
     const first = await intray(["check", "--write"], { cwd, url });
@@ -132,37 +129,36 @@ describeOn("postgres", "82: intray check", () => {
     expect(first.stdout).toMatch(/written: intray\.schema\.json\n$/);
     const text = await readFile(file, "utf8");
     const { tables } = JSON.parse(text).databases.main;
-    expect(Object.keys(tables)).toEqual(["app.email_jobs", "app.failed_jobs", "steps"]);
-    expect(Object.entries(tables["app.email_jobs"])).toEqual([
-      ["attempt", { type: "smallint", nullable: false, generated: "byDefault" }],
-      ["done", { type: "timestamp with time zone", nullable: true, generated: "never" }],
-      ["due", { type: "timestamp with time zone", nullable: true, generated: "never" }],
-      ["job_id", { type: "bigint", nullable: false, generated: "byDefault" }],
-      ["last_error", { type: "text", nullable: true, generated: "never" }],
-      ["locked_until", { type: "timestamp with time zone", nullable: true, generated: "never" }],
-      ["name", { type: "text", nullable: false, generated: "never" }],
-      ["payload", { type: "bytea", nullable: false, generated: "never" }],
-    ]);
+    expect(Object.keys(tables)).toEqual([label, `${schema}.failed_jobs`, "steps"]);
+    expect(Object.entries(tables[label])).toEqual(
+      Object.entries(COLUMNS).map(([column, [type, nullable, generated]]) => [
+        column,
+        { type: TYPES[kind.dialect.name]?.[type], nullable, generated },
+      ]),
+    );
     // Columns in another order are the same table.
-    await query(`ALTER TABLE app.failed_jobs DROP was; ALTER TABLE app.failed_jobs ADD was text`);
+    const ddl = kind.dialect.name === "mysql" ? "LONGTEXT" : kind.dialect.types.text.ddl;
+    await query(`ALTER TABLE ${schema}.failed_jobs DROP COLUMN was`);
+    await query(`ALTER TABLE ${schema}.failed_jobs ADD COLUMN was ${ddl}`);
     await intray(["check", "--write", "intray.schema.json"], { cwd, url });
     expect(await readFile(file, "utf8")).toBe(text);
-    expect(await intray(["check", "--offline"], { cwd })).toMatchObject({ code: 0, stderr: "" });
+    const offline = { cwd, url: nowhere(database) };
+    expect(await intray(["check", "--offline"], offline)).toMatchObject({ code: 0, stderr: "" });
 
-    await writeFile(
-      file,
-      text.replace('"type": "smallint"', '"type": "text"').replace(/"steps": \{/, '"stages": {'),
-    );
-    const differs = await intray(["check", "--offline"], { cwd });
+    tables[label].attempt.type = "text";
+    const { steps: stages, ...others } = tables;
+    const changed = { version: 1, databases: { main: { tables: { ...others, stages } } } };
+    await writeFile(file, JSON.stringify(changed));
+    const differs = await intray(["check", "--offline"], offline);
     expect(differs.code).toBe(1);
     expect(differs.stdout).toContain(
-      'main: app.email_jobs: column "attempt" is text in the database, and smallint in the description',
+      `main: ${label}: column "attempt" is text in the database, and smallint in the description`,
     );
     expect(differs.stdout).toContain("main: steps: the file has no table steps");
   });
 
   test("82: --write writes nothing where the check fails; --offline needs a file that is one", async () => {
-    const { query, url } = await describedDatabase();
+    const { query, url } = await kind.described();
     await query("DROP TABLE steps");
     const cwd = await configFolder();
     const failed = await intray(["check", "--write"], { cwd, url });
@@ -183,5 +179,131 @@ describeOn("postgres", "82: intray check", () => {
         stderr: expect.stringContaining("other.json is not"),
       });
     }
+  });
+});
+
+interface Differences {
+  alter(schema: string): readonly string[];
+  /** The type that the attempt has then. */
+  readonly attempt: string;
+  /** The column that the database writes alone then. */
+  readonly generated: string;
+}
+
+/** The described tables made other than described. */
+const DIFFERENCES: Readonly<Record<string, Differences>> = {
+  postgres: {
+    alter: () => [
+      `ALTER TABLE app.email_jobs ALTER attempt TYPE integer, ALTER last_error TYPE varchar(200),
+        ALTER name DROP NOT NULL, ALTER due SET DEFAULT now(), ALTER due SET NOT NULL`,
+      `ALTER TABLE app.failed_jobs ALTER id ADD GENERATED ALWAYS AS IDENTITY,
+        ADD code integer NOT NULL`,
+      "ALTER TABLE steps ALTER id DROP IDENTITY",
+    ],
+    attempt: "integer",
+    generated: "id",
+  },
+  mysql: {
+    alter: () => [
+      `ALTER TABLE email_jobs MODIFY attempt VARCHAR(20) NOT NULL DEFAULT '1',
+        MODIFY last_error MEDIUMTEXT, MODIFY name VARCHAR(255),
+        MODIFY due DATETIME(6) NOT NULL DEFAULT '2026-01-01'`,
+      `ALTER TABLE failed_jobs DROP COLUMN reason`,
+      `ALTER TABLE failed_jobs ADD COLUMN reason VARCHAR(255) GENERATED ALWAYS AS (was) VIRTUAL,
+        ADD COLUMN code INT NOT NULL`,
+      "ALTER TABLE steps MODIFY id BIGINT NOT NULL",
+    ],
+    attempt: "varchar(20)",
+    generated: "reason",
+  },
+  sqlite: {
+    alter: () => [
+      "DROP TABLE email_jobs; DROP TABLE failed_jobs; DROP TABLE steps",
+      `CREATE TABLE email_jobs (job_id INTEGER PRIMARY KEY, name TEXT, attempt TEXT NOT NULL DEFAULT 1,
+        due TEXT NOT NULL DEFAULT '', locked_until TEXT, done TEXT, last_error VARCHAR(200),
+        payload BLOB NOT NULL)`,
+      `CREATE TABLE failed_jobs (id INT PRIMARY KEY, was TEXT, reason TEXT GENERATED ALWAYS AS (was),
+        payload BLOB NOT NULL, held TEXT, code INTEGER NOT NULL)`,
+      // No alias of the row's own number, so nobody fills it.
+      "CREATE TABLE steps (id BIGINT NOT NULL PRIMARY KEY, run TEXT NOT NULL, body TEXT NOT NULL, held TEXT)",
+      `CREATE INDEX steps_claim ON steps (run, id);
+        CREATE INDEX steps_lease ON steps (run, held) WHERE held IS NOT NULL`,
+    ],
+    attempt: "TEXT",
+    generated: "reason",
+  },
+};
+
+const COLUMNS = {
+  attempt: ["smallint", false, "byDefault"],
+  done: ["timestamp", true, "never"],
+  due: ["timestamp", true, "never"],
+  job_id: ["bigint", false, "byDefault"],
+  last_error: ["text", true, "never"],
+  locked_until: ["timestamp", true, "never"],
+  name: ["name", false, "never"],
+  payload: ["bytes", false, "never"],
+} as const;
+
+const TYPES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  postgres: {
+    smallint: "smallint",
+    timestamp: "timestamp with time zone",
+    bigint: "bigint",
+    text: "text",
+    name: "text",
+    bytes: "bytea",
+  },
+  mysql: {
+    smallint: expect.stringMatching(/^smallint(\(6\))?$/),
+    timestamp: "datetime(6)",
+    bigint: expect.stringMatching(/^bigint(\(20\))?$/),
+    text: "longtext",
+    // Of an index.
+    name: "varchar(255)",
+    bytes: "longblob",
+  },
+  sqlite: {
+    smallint: "INTEGER",
+    timestamp: "TEXT",
+    bigint: "INTEGER",
+    text: "TEXT",
+    name: "TEXT",
+    bytes: "BLOB",
+  },
+};
+
+/** Of the table `steps`, but for that of its key. */
+async function indexesOf(kind: DescribedKind, query: Database["query"]): Promise<string[]> {
+  const { rows } = await query<{ name: string }>(
+    {
+      postgres: "SELECT indexname AS name FROM pg_indexes WHERE tablename = 'steps'",
+      mysql: `SELECT DISTINCT INDEX_NAME AS name FROM information_schema.STATISTICS
+        WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = 'steps'`,
+      sqlite: "SELECT name FROM sqlite_schema WHERE type = 'index' AND tbl_name = 'steps'",
+    }[kind.dialect.name] ?? "",
+  );
+  const names = rows.map(({ name }) => name).filter((name) => !/pkey|PRIMARY|autoindex/.test(name));
+  expect(names).not.toEqual([]);
+  return names;
+}
+
+describeOn("postgres", "82: types that PostgreSQL does not come with", () => {
+  test("an integer that is described as text is a difference, a domain is not", async () => {
+    const database = await emptyDatabase();
+    await database.query(`CREATE DOMAIN place AS text;
+      CREATE TABLE t (id bigint PRIMARY KEY, a integer NOT NULL, b place NOT NULL)`);
+    const folder = await folderWith({
+      "intray.config.ts": `import { c, inboxTable } from ${INDEX};
+        const T = inboxTable("t", { columns: { id: c.bigint().id(), a: c.text(), b: c.text() } });
+        export default { databases: { one: { url: ${JSON.stringify(database.url)}, tables: [T] } } };`,
+    });
+    const { stdout } = await intray(["check", "--json"], { cwd: folder });
+    const [table] = JSON.parse(stdout).databases[0].tables;
+    expect(table.problems).toContainEqual({
+      column: "a",
+      message: 'column "a" is integer in the database, and text in the description',
+    });
+    expect(stdout).not.toContain('column \\"b\\"');
   });
 });

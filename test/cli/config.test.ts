@@ -72,6 +72,23 @@ describe("82: the configuration", () => {
     ]);
   });
 
+  test.each([
+    ["postgres://h/x", "postgres"],
+    ["mysql://h/x", "mysql"],
+    ["MariaDB://h/x", "mysql"],
+    ["sqlite:app.db", "sqlite"],
+    ["file:app.db", "sqlite"],
+    ["data/app.db", "sqlite"],
+    ["", "postgres"],
+  ])("takes the dialect from the URL %s", async (url, dialect) => {
+    const folder = await folderWith({
+      "intray.config.cjs": `${PLAIN}
+        module.exports = { databases: { main: { url: ${JSON.stringify(url)}, tables: [{ description: plain }] } } };`,
+    });
+    const { stdout } = await intray(["ddl", "--json"], { cwd: folder });
+    expect(JSON.parse(stdout).tables).toMatchObject([{ dialect }]);
+  });
+
   test("may import what keeps a process alive", async () => {
     const folder = await folderWith({
       "intray.config.cjs": `${PLAIN}\nsetInterval(() => {}, 1000);
@@ -120,6 +137,12 @@ describe("82: the configuration", () => {
       export default { databases: { main: { tables: [EmailJobs], deadLetters: ["x"] } } };`,
       /databases\.main\.deadLetters\[0\] takes a queue or a described table, not "x"/,
     ],
+    [
+      `import { EmailJobs } from ${TABLES};
+      const url = "mysql://app:hunter2@h/x";
+      export default { databases: { main: { url, dialect: "postgres", tables: [EmailJobs] } } };`,
+      /databases\.main\.dialect is "postgres", and databases\.main\.url is of mysql: leave the dialect out/,
+    ],
     ['throw new Error("no secrets here");', /cannot be loaded: Error: no secrets here/],
     ["export default {", /cannot be loaded: .*SyntaxError/],
     ['import "./nowhere.ts"; export default {};', /cannot be loaded: .*nowhere\.ts/],
@@ -149,10 +172,14 @@ describe("82: the configuration", () => {
     const { code, stderr } = await intray(["check"]);
     expect(code).toBe(2);
     expect(stderr).toMatch(/intray\.config\.ts: databases\.main has no url; .*not set/);
-    const wrong = await intray(["status"], { url: "mysql://root:hunter2@h/x" });
-    expect(wrong.code).toBe(2);
-    expect(wrong.stderr).toMatch(/databases\.main\.url takes a URL that begins with postgres/);
-    expect(wrong.stderr).not.toContain("hunter2");
+    for (const url of ["oracle://root:hunter2@h/x", "root:hunter2@h/x", "mysql:hunter2"]) {
+      const wrong = await intray(["status"], { url });
+      expect(wrong.code).toBe(2);
+      expect(wrong.stderr).toMatch(
+        /databases\.main\.url takes postgres:\/\/, .*mysql:\/\/, .* or the path of an SQLite file/,
+      );
+      expect(wrong.stderr).not.toContain("hunter2");
+    }
     const silent = await intray(["status"], { url: "postgres://app:hunter2@127.0.0.1:1/x" });
     expect(silent.code).toBe(1);
     expect(silent.stderr).toMatch(/^error: cannot connect to postgres:\/\/\*\*\*@127\.0\.0\.1:1/);

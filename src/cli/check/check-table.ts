@@ -1,4 +1,4 @@
-import { ask, missingIndexes, refusalOf } from "../../broker/inspect.ts";
+import { ask, isTrue, missingIndexes, refusalOf } from "../../broker/inspect.ts";
 import type { Dialect } from "../../dialect/dialect.ts";
 import type { Statement } from "../../dialect/statement.ts";
 import type { Connection } from "../../driver/connection.ts";
@@ -24,11 +24,15 @@ export interface CheckedTable extends Findings {
   readonly statements: number;
 }
 
-/** A table against its database: columns, then each statement, prepared and not run. */
+/**
+ * A table against its database: columns, then each statement, prepared and not run. `takesDeadLetters`: the
+ * configuration names it among the tables where they go.
+ */
 export async function checkTable(
   table: TableDescription,
   dialect: Dialect,
   connection: Connection,
+  takesDeadLetters: boolean,
 ): Promise<CheckedTable> {
   const names = longNames(table, dialect.features.longestName, dialect.name);
   if (names.length > 0) return refused(table, names);
@@ -41,7 +45,7 @@ export async function checkTable(
   const compared = compareTable(table, shape, dialect);
   let statements: ReadonlyMap<string, Statement>;
   try {
-    statements = tableStatements(table, dialect);
+    statements = tableStatements(table, dialect, takesDeadLetters);
   } catch (error) {
     const { problems } = refused(table, [sanitizeError(error)]);
     return { ...refused(table, []), shape, problems: [...compared.problems, ...problems] };
@@ -68,9 +72,11 @@ function refused(table: TableDescription, messages: readonly string[]): CheckedT
   };
 }
 
-interface CatalogueRow extends ColumnShape {
+type CatalogueRow = Omit<ColumnShape, "nullable"> & {
   readonly name: string;
-}
+  /** As the database tells truth. */
+  readonly nullable: unknown;
+};
 
 /** Empty where the database has no such table. */
 export async function shapeOf(
@@ -83,7 +89,10 @@ export async function shapeOf(
     table: table.name,
   });
   return new Map(
-    rows.map(({ generated, name, nullable, type }) => [name, { type, nullable, generated }]),
+    rows.map(({ generated, name, nullable, type }) => [
+      name,
+      { type, nullable: isTrue(nullable), generated },
+    ]),
   );
 }
 

@@ -7,13 +7,15 @@ import type { TableDescription } from "../../table/description.ts";
 
 /**
  * Every statement that a description determines, by its name: claims of one group and of all, settlements,
- * the move to another group, inserts. Events that the service has written itself are left out.
+ * the move to another group, inserts. Events that the service has written itself are left out. A table that
+ * dead letters go to is read by no subscription where the database does not do its form: it has inserts alone.
  *
  * @throws TableError where the database does not do the table's form.
  */
 export function tableStatements(
   table: TableDescription,
   dialect: Dialect,
+  takesDeadLetters: boolean,
 ): ReadonlyMap<string, Statement> {
   const statements = new Map<string, Statement>();
   const texts = new Set<string>();
@@ -22,7 +24,8 @@ export function tableStatements(
     texts.add(statement.text);
     statements.set(name, statement);
   };
-  for (const groups of groupings(table)) {
+  const isRead = !takesDeadLetters || dialect.features.forms.includes(table.form);
+  for (const groups of isRead ? groupings(table) : []) {
     const behind = groups === "every" ? " of every group" : "";
     for (const [name, statement] of formStatements(
       dialect,

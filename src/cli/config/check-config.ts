@@ -5,6 +5,7 @@ import { dialectNamed } from "../../dialect/dialects.ts";
 import { checkKnownKeys, isObject, shown } from "../../options.ts";
 import type { TableDescription } from "../../table/description.ts";
 import { CliError } from "../cli-error.ts";
+import { kindOf } from "../database/database-kinds.ts";
 
 /** A configuration as the commands take it. */
 export interface Config {
@@ -51,10 +52,8 @@ export function checkConfig(path: string, exported: unknown): Config {
 function databaseOf(name: string, value: unknown): ConfiguredDatabase {
   const place = `databases.${name}`;
   const given = checkKnownKeys(place, value, ["url", "dialect", "tables", "deadLetters"]);
-  const { deadLetters = [], dialect = "postgres", tables, url } = given;
-  if (url !== undefined && typeof url !== "string") {
-    throw new TypeError(`${place}.url takes a URL as text, not ${shown(url)}`);
-  }
+  const { deadLetters = [], dialect, tables } = given;
+  const url = urlOf(place, given.url);
   if (!Array.isArray(tables) || tables.length === 0) {
     throw new TypeError(
       `${place}.tables takes a list of what inboxTable() made, not ${Array.isArray(tables) ? "an empty one" : shown(tables)}`,
@@ -67,15 +66,29 @@ function databaseOf(name: string, value: unknown): ConfiguredDatabase {
   const dead: readonly unknown[] = deadLetters;
   return {
     name,
-    url: url?.trim() || undefined,
-    dialect: dialectOf(place, dialect),
+    url,
+    dialect: dialectOf(place, dialect, url),
     tables: list.map((table, index) => tableOf(`${place}.tables[${index}]`, table)),
     deadLetters: dead.map((each, index) => deadLettersOf(`${place}.deadLetters[${index}]`, each)),
   };
 }
 
-function dialectOf(place: string, value: unknown): Dialect {
-  if (typeof value === "string") return dialectNamed(value);
+function urlOf(place: string, url: unknown): string | undefined {
+  if (url === undefined || typeof url === "string") return url?.trim() || undefined;
+  throw new TypeError(`${place}.url takes a URL as text, not ${shown(url)}`);
+}
+
+/** Where it is not said, the URL tells. */
+function dialectOf(place: string, value: unknown, url: string | undefined): Dialect {
+  const told = url === undefined ? undefined : kindOf(url)?.dialect;
+  if (value === undefined) return dialectNamed(told ?? "postgres");
+  if (typeof value === "string") {
+    const dialect = dialectNamed(value);
+    if (told === undefined || told === value) return dialect;
+    throw new TypeError(
+      `${place}.dialect is "${value}", and ${place}.url is of ${told}: leave the dialect out, or correct one of them`,
+    );
+  }
   if (isDialect(value)) return value;
   throw new TypeError(`${place}.dialect takes a dialect's name, such as "postgres", or a Dialect`);
 }

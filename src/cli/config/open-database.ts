@@ -1,10 +1,13 @@
-import { CliError } from "../cli-error.ts";
-import { type Database, withDatabase } from "../database/connect.ts";
-import { databaseUrl } from "../options/database-option.ts";
+import { dirname } from "node:path";
+import { CliError, UsageError } from "../cli-error.ts";
+import { withDatabase } from "../database/connect.ts";
+import type { Database, OpenSettings } from "../database/database.ts";
+import { kindOf, knownUrls } from "../database/database-kinds.ts";
 import type { Config, ConfiguredDatabase } from "./check-config.ts";
 
 /**
- * Opens a database of the configuration, uses it, and closes it whatever happens.
+ * Opens a database of the configuration, uses it, and closes it whatever happens. A relative path of a file
+ * starts where the configuration is.
  *
  * @throws CliError where it has no URL, or does not answer.
  */
@@ -12,6 +15,7 @@ export async function withConfigured<T>(
   { path }: Config,
   { name, url }: ConfiguredDatabase,
   use: (database: Database) => Promise<T>,
+  settings: Pick<OpenSettings, "timeZone"> = { timeZone: "UTC" },
 ): Promise<T> {
   if (url === undefined) {
     throw new CliError(
@@ -20,6 +24,9 @@ export async function withConfigured<T>(
       2,
     );
   }
-  const checked = databaseUrl(url, `${path}: databases.${name}.url`);
-  return await withDatabase(checked ?? url, use);
+  // Its text stays out of the error: it may hold a password.
+  if (kindOf(url) === undefined) {
+    throw new UsageError(`${path}: databases.${name}.url takes ${knownUrls()}`);
+  }
+  return await withDatabase(url, use, { folder: dirname(path), ...settings });
 }

@@ -3,7 +3,7 @@ import type { InboxSchema } from "../../dialect/inbox-schema.ts";
 import { columnsStatement } from "../../dialect/postgres/inbox-catalogue.ts";
 import { CliError } from "../cli-error.ts";
 import { ask } from "./ask.ts";
-import type { Database } from "./connect.ts";
+import type { Database } from "./database.ts";
 
 /** @throws CliError where the database has not the table, or the table not all columns. */
 export async function checkTable(database: Database, schema: InboxSchema): Promise<void> {

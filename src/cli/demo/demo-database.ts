@@ -24,7 +24,7 @@ const CONNECTIONS = 6;
 
 /** The server at the URL. */
 export async function openServer(url: string): Promise<DemoDatabase> {
-  return { kind: "server", ...(await connect(url, CONNECTIONS)) };
+  return { kind: "server", ...(await connect(url, { max: CONNECTIONS })) };
 }
 
 /**
@@ -62,7 +62,7 @@ async function openEmbedded(postgres: {
   stop(): Promise<void>;
 }): Promise<DemoDatabase> {
   try {
-    const { close, source } = await connect(postgres.url, CONNECTIONS);
+    const { close, source } = await connect(postgres.url, { max: CONNECTIONS });
     return {
       kind: "embedded-postgres",
       source,

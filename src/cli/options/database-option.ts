@@ -1,5 +1,6 @@
 import { Option } from "commander";
 import { UsageError } from "../cli-error.ts";
+import { kindOf } from "../database/database-kinds.ts";
 
 export const databaseOption: Option = new Option(
   "--database-url <url>",
@@ -9,19 +10,15 @@ export const databaseOption: Option = new Option(
 /**
  * The URL that was given, or undefined. Its text never goes into an error: it may hold a password.
  *
- * @param place what the error calls it.
- * @throws UsageError where it is no PostgreSQL URL.
+ * @throws UsageError where it is no PostgreSQL URL: an inbox is in no other database yet.
  */
-export function databaseUrl(
-  given: string | undefined,
-  place = "DATABASE_URL (or --database-url)",
-): string | undefined {
+export function databaseUrl(given: string | undefined): string | undefined {
   const url = given?.trim();
   if (url === undefined || url === "") return undefined;
-  if (!/^postgres(ql)?:\/\//i.test(url)) {
-    throw new UsageError(`${place} takes a URL that begins with postgres:// or postgresql://`);
-  }
-  return url;
+  if (kindOf(url)?.dialect === "postgres") return url;
+  throw new UsageError(
+    "DATABASE_URL (or --database-url) takes a URL that begins with postgres:// or postgresql://",
+  );
 }
 
 /** @throws UsageError where none was given. */

@@ -93,15 +93,23 @@ function schemaPath({ path }: Config, given: string | true): string {
 }
 
 async function checkDatabase(config: Config, each: ConfiguredDatabase): Promise<CheckedDatabase> {
-  return await withConfigured(config, each, async ({ source }) =>
-    withConnection(source, new AbortController().signal, async (connection) => {
-      const server = await serverOf(each, connection);
-      const tables: CheckedTable[] = [];
-      for (const table of each.tables) {
-        tables.push(await checkTable(table, each.dialect, connection));
-      }
-      return { name: each.name, server, tables };
-    }),
+  return await withConfigured(
+    config,
+    each,
+    async ({ source }) =>
+      withConnection(source, new AbortController().signal, async (connection) => {
+        const server = await serverOf(each, connection);
+        const tables: CheckedTable[] = [];
+        for (const table of each.tables) {
+          const isNamed = each.deadLetters.some(
+            (place) => place.group === undefined && tableLabel(place.table) === tableLabel(table),
+          );
+          tables.push(await checkTable(table, each.dialect, connection, isNamed));
+        }
+        return { name: each.name, server, tables };
+      }),
+    // What is wrong with columns in the server's zone is to be seen.
+    { timeZone: "server" },
   );
 }
 

@@ -38,7 +38,12 @@ export function timeText(expression: string): string {
   return `CAST(${expression} AS CHAR)`;
 }
 
-/** Such text as a time. */
+/** A time as people read it, ISO 8601: the same on every database. */
+export function isoTime(expression: string): string {
+  return `CONCAT(REPLACE(${timeText(expression)}, ' ', 'T'), 'Z')`;
+}
+
+/** What {@link timeText} wrote as a time. */
 export function time(text: string): string {
   return `CAST(${text} AS DATETIME(6))`;
 }

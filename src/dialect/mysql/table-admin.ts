@@ -5,7 +5,7 @@ import { bind } from "../bind.ts";
 import type { DeadLetterSettings } from "../dialect.ts";
 import type { Statement } from "../statement.ts";
 import { lockName } from "./lock-name.ts";
-import { quoted, timeText } from "./sql.ts";
+import { isoTime, quoted } from "./sql.ts";
 import { lockKey } from "./table-claim.ts";
 import { anew, copy, moving, remove } from "./table-dead-letter.ts";
 import { assigned, given, isGiven } from "./table-given.ts";
@@ -19,6 +19,7 @@ const previewLength = 400;
 export function rowsStatement(table: TableDescription, { order, reason }: RowsSettings): Statement {
   const sql = new TableSql(table);
   const { payload } = table.roles;
+  const time = (column: string | undefined) => (column === undefined ? "NULL" : isoTime(column));
   const text = (column: string | undefined) =>
     column === undefined ? "NULL" : `CAST(${column} AS CHAR)`;
   const [start, length] = payload === undefined ? ["NULL", "NULL"] : preview(payload);
@@ -26,8 +27,8 @@ export function rowsStatement(table: TableDescription, { order, reason }: RowsSe
   CAST(i.${sql.id} AS CHAR) AS id,
   ${text(sql.of("group"))} AS \`group\`,
   ${text(sql.of("attempt"))} AS attempt,
-  ${text(sql.of("retryAfter"))} AS due,
-  ${text(sql.of("lockedUntil"))} AS leased_until,
+  ${time(sql.of("retryAfter"))} AS due,
+  ${time(sql.of("lockedUntil"))} AS leased_until,
   ${text(reason === undefined ? undefined : `i.${quoted(reason.name)}`)} AS reason,
   ${start} AS payload,
   ${length} AS payload_length
@@ -139,5 +140,5 @@ function preview({ name, type }: ColumnDescription): readonly [start: string, le
 function shown({ name, type }: ColumnDescription): string {
   const column = `i.${quoted(name)}`;
   if (type === "bytes") return `LOWER(HEX(${column}))`;
-  return type === "timestamp" ? timeText(column) : `CAST(${column} AS CHAR)`;
+  return type === "timestamp" ? isoTime(column) : `CAST(${column} AS CHAR)`;
 }

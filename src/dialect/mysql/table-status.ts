@@ -1,7 +1,7 @@
 /** How a table stands, group by group, for the command line and for alarms. */
 import type { TableDescription } from "../../table/description.ts";
 import type { Statement } from "../statement.ts";
-import { timeText } from "./sql.ts";
+import { isoTime } from "./sql.ts";
 import { inGroup } from "./table-admin.ts";
 import { all, TableSql } from "./table-names.ts";
 
@@ -31,7 +31,7 @@ export function statusStatement(table: TableDescription): Statement {
   ${count(held)} AS in_work,
   ${count(expired)} AS expired,
   ${count(done === undefined ? undefined : `${done} IS NOT NULL`)} AS processed,
-  ${oldest === undefined ? "NULL" : timeText(oldest)} AS oldest_due,
+  ${oldest === undefined ? "NULL" : isoTime(oldest)} AS oldest_due,
   ${oldest === undefined ? "NULL" : `CAST(FLOOR(TIMESTAMPDIFF(MICROSECOND, ${oldest}, ${sql.now}) / 1000) AS CHAR)`} AS oldest_due_ms
 FROM ${sql.name} AS i
 WHERE ${all(inGroup(sql))}${group === undefined ? "" : `\nGROUP BY ${group}\nORDER BY ${group}`}

@@ -1,6 +1,7 @@
 import type { InboxSchema } from "../../../dialect/inbox-schema.ts";
 import { checkTable } from "../../database/check-table.ts";
-import { type Database, withDatabase } from "../../database/connect.ts";
+import { withDatabase } from "../../database/connect.ts";
+import type { Database } from "../../database/database.ts";
 import { requiredDatabaseUrl } from "../../options/database-option.ts";
 import { readSchema } from "../../options/schema-option.ts";
 
