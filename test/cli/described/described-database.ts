@@ -28,7 +28,7 @@ export interface DescribedKind {
 }
 
 /** `url`: as the command line takes it. */
-export interface Database extends Omit<TestDatabase, "drop"> {
+export interface Database extends Omit<TestDatabase, "drop" | "endSessions"> {
   readonly kind: DescribedKind;
   /** What stands before the names of its tables. */
   readonly schema: string;
@@ -72,7 +72,7 @@ function kindOf(name: DatabaseName): DescribedKind {
   return kind;
 }
 
-async function created(name: DatabaseName): Promise<TestDatabase> {
+async function created(name: DatabaseName): Promise<Omit<TestDatabase, "endSessions">> {
   if (name === "postgres") return await createDatabase();
   if (name !== "sqlite") return await createMysqlDatabase(name);
   const file = await sqliteFile();
