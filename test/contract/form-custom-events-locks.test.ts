@@ -173,7 +173,8 @@ describe("locks of the service's own", () => {
           unlock: async (conn: EventConn, key: string) => unlocks && (await unlock(conn, key)),
         });
         await jobs.insert("gone");
-        const worker = subscribe(jobs, () => {});
+        // One claim at a time: another would have the key, or the row, before the change.
+        const worker = subscribe(jobs, () => {}, { slots: 1 });
         await until(() => calls === 1);
         await until(async () => (await heldLocks(jobs)) === 0);
         await jobs.query("UPDATE jobs SET due = NULL");
