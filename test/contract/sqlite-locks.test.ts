@@ -153,7 +153,7 @@ describeOn("sqlite", "a process on a SQLite file that is killed", () => {
       async hold() {
         const holder = await HolderProcess.start({
           url: file.path,
-          kind: "sqlite",
+          kind: "sqlite file",
           connections: 5,
           table,
           leaseMs: 30_000,

@@ -1,14 +1,6 @@
 import { describe, expect, test } from "vitest";
-import {
-  Broker,
-  type Columns,
-  c,
-  deadLetter,
-  inboxTable,
-  postgresDialect,
-  type Queue,
-} from "../../src/index.ts";
-import { forEachSource } from "../support/sources.ts";
+import { Broker, type Columns, c, deadLetter, inboxTable, type Queue } from "../../src/index.ts";
+import { forEachTarget } from "../support/sources.ts";
 import { eventually } from "../support/work-inbox.ts";
 
 /** A table of each type that a group can have, with two of its groups. */
@@ -35,9 +27,12 @@ interface UntypedTable {
 }
 
 describe("2: groups of every type that a group column can have", () => {
-  forEachSource({ connections: "one" }, (_name, open) => {
+  forEachTarget({ connections: "one" }, ({ dialect }, open) => {
+    const forms = (["rowLock", "lease"] as const).filter((form) =>
+      dialect.features.forms.includes(form),
+    );
     for (const [type, { column, one, other }] of Object.entries(GROUPS)) {
-      for (const form of ["rowLock", "lease"] as const) {
+      for (const form of forms) {
         test(`${type}, ${form}: each group its own queue, every group at once, and dead letters`, async () => {
           const database = await open();
           const columns: Columns = {
@@ -48,15 +43,15 @@ describe("2: groups of every type that a group column can have", () => {
           };
           // What is known only when the program runs has no types of its own.
           const Jobs = inboxTable("jobs", { columns }) as unknown as UntypedTable;
-          for (const statement of Jobs.ddl("postgres")) await database.query(statement);
+          for (const statement of Jobs.ddl(dialect.name)) await database.query(statement);
           await Jobs.insert(
             database.source,
             [one, other, other].map((grp, n) => ({ grp, payload: n })),
-            { database: "postgres" },
+            { database: dialect.name },
           );
 
           const seen: unknown[] = [];
-          const first = new Broker(database.source, { dialect: postgresDialect });
+          const first = new Broker(database.source, { dialect });
           first.subscribe(Jobs.queue(one), { deadLetter: Jobs.queue(other) }, (message) => {
             seen.push(message);
             return deadLetter();
@@ -67,7 +62,7 @@ describe("2: groups of every type that a group column can have", () => {
           expect(seen).toEqual([0]);
 
           const groups: (readonly [unknown, unknown])[] = [];
-          const all = new Broker(database.source, { dialect: postgresDialect });
+          const all = new Broker(database.source, { dialect });
           all.subscribe(Jobs.everyGroup(), (message, { group }) => {
             groups.push([group, message]);
           });

@@ -73,7 +73,7 @@ export interface OpenedSource {
   readonly source: ConnectionSource;
   /** The name of its dialect. */
   readonly dialect: string;
-  /** Where it is; undefined for PGlite, which only this process reaches. */
+  /** Where it is, of a file its path; undefined for what only this process reaches. */
   readonly url: string | undefined;
   /**
    * The test's own statements, outside the source's pool. On PGlite they share its one connection and
@@ -270,6 +270,7 @@ async function openSqliteFile({ max = 5 }: OpenOptions = {}): Promise<OpenedSour
   const [source = file.open(max)] = sources;
   return {
     ...sqliteOpened(file.open(2)),
+    url: file.path,
     source,
     another(options = {}) {
       const another = file.open(options.max ?? 5);

@@ -1,8 +1,12 @@
 import Database from "libsql";
+import mariadb from "mariadb";
+import mysql from "mysql2/promise";
 import pg from "pg";
 import postgres from "postgres";
 import { fromBetterSqlite3 } from "../../../src/driver/better-sqlite3.ts";
 import type { ConnectionSource } from "../../../src/driver/connection.ts";
+import { fromMariadb } from "../../../src/driver/mariadb.ts";
+import { fromMysql2 } from "../../../src/driver/mysql2.ts";
 import { fromPg } from "../../../src/driver/pg.ts";
 import { fromPostgresJs } from "../../../src/driver/postgres-js.ts";
 import { HandmadeSource } from "../../support/handmade.ts";
@@ -29,7 +33,17 @@ export function connectAs(kind: SourceKind, url: string, max: number): Connected
       const source = new HandmadeSource(url);
       return { source, end: () => source.close() };
     }
-    case "sqlite": {
+    case "mysql2":
+    case "mysql2 on MySQL": {
+      const pool = mysql.createPool({ uri: url, connectionLimit: max });
+      return { source: fromMysql2(pool), end: () => pool.end() };
+    }
+    case "mariadb": {
+      const connectionLimit = `connectionLimit=${max}`;
+      const pool = mariadb.createPool(`${url.replace(/^mysql:/, "mariadb:")}?${connectionLimit}`);
+      return { source: fromMariadb(pool, { max }), end: () => pool.end() };
+    }
+    case "sqlite file": {
       const source = fromBetterSqlite3(() => new Database(url), { max });
       return { source, end: async () => source.close() };
     }

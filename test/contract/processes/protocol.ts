@@ -1,9 +1,15 @@
 /** What a test and the programs that it runs as processes say to each other. */
 import type { InboxOptions } from "../../../src/queuebox/index.ts";
+import type { TargetName } from "../../support/sources.ts";
 import type { holderTables } from "./holder-tables.ts";
 
-/** Of "sqlite" the URL is the file's path. */
-export type SourceKind = "pg" | "postgres" | "handmade" | "sqlite";
+/** Of "sqlite file" the URL is its path. */
+export type SourceKind = Exclude<TargetName, "pglite" | "sqlite in memory">;
+
+/** Other processes reach the databases of these alone. */
+export function isReached(name: TargetName): name is SourceKind {
+  return name !== "pglite" && name !== "sqlite in memory";
+}
 
 /** How a worker program is set up. */
 export interface WorkerSettings {
