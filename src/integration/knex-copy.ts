@@ -1,4 +1,5 @@
 import { hasMethods, isObject } from "../options.ts";
+import { mysqlPoolOn } from "./mysql-transaction-pool.ts";
 import { type OrmTransaction, pgPoolOn } from "./transaction-pool.ts";
 
 /** What intray needs of the service's Knex, structurally. */
@@ -17,6 +18,19 @@ export function knexCopyOn<K extends KnexLike>(name: string, tx: OrmTransaction,
     throw new TypeError(`${name} takes a Knex of the client "pg" second`);
   }
   const pool = pgPoolOn(name, tx);
+  return knexCopy(name, knex, () => pool.connect());
+}
+
+/** The same on MySQL and MariaDB. */
+export function mysqlKnexCopyOn<K extends KnexLike>(name: string, tx: OrmTransaction, knex: K): K {
+  const pool = mysqlPoolOn(name, tx);
+  if (!hasMethods(knex, ["withUserParams"]) || driverOf(knex.client) !== "mysql2") {
+    throw new TypeError(`${name} takes a Knex of the client "mysql2" second`);
+  }
+  return knexCopy(name, knex, () => pool.getConnection());
+}
+
+function knexCopy<K extends KnexLike>(name: string, knex: K, connect: () => unknown): K {
   const params: unknown = Reflect.get(knex, "userParams");
   // What copies a Knex with a client of its own.
   const copy = knex.withUserParams(isObject(params) ? { ...params } : {});
@@ -26,7 +40,7 @@ export function knexCopyOn<K extends KnexLike>(name: string, tx: OrmTransaction,
   Object.assign(copy.client, {
     pool: undefined,
     acquireConnection: async () => {
-      const session = await pool.connect();
+      const session = await connect();
       if (isObject(session)) Object.assign(session, { __knexUid: `intray${++sessions}` });
       return session;
     },
@@ -40,7 +54,11 @@ export function knexCopyOn<K extends KnexLike>(name: string, tx: OrmTransaction,
 let sessions = 0;
 
 function isPgClient(client: unknown): boolean {
-  return isObject(client) && Reflect.get(client, "driverName") === "pg";
+  return driverOf(client) === "pg";
+}
+
+function driverOf(client: unknown): unknown {
+  return isObject(client) ? Reflect.get(client, "driverName") : undefined;
 }
 
 function isCopyOf<K extends KnexLike>(knex: K, copy: unknown): copy is K {
