@@ -9,25 +9,28 @@ export interface KnexLike {
 }
 
 /**
- * A copy of a Knex whose queries run in the handler's transaction.
+ * A copy of a Knex whose queries run in the handler's transaction: of the driver that the Knex is for.
  *
  * @param name the function that the service called, for the error.
+ * @param drivers those that it takes.
  */
-export function knexCopyOn<K extends KnexLike>(name: string, tx: OrmTransaction, knex: K): K {
-  if (!hasMethods(knex, ["withUserParams"]) || !isPgClient(knex.client)) {
-    throw new TypeError(`${name} takes a Knex of the client "pg" second`);
+export function knexCopyOn<K extends KnexLike>(
+  name: string,
+  tx: OrmTransaction,
+  knex: K,
+  drivers: readonly ("pg" | "mysql2")[] = ["pg"],
+): K {
+  const driver = hasMethods(knex, ["withUserParams"]) ? driverOf(knex.client) : undefined;
+  const taken = drivers.find((each) => each === driver);
+  if (taken === undefined) {
+    throw new TypeError(`${name} takes a Knex of the client "${drivers.join('" or "')}" second`);
+  }
+  if (taken === "mysql2") {
+    const pool = mysqlPoolOn(name, tx);
+    return knexCopy(name, knex, () => pool.getConnection());
   }
   const pool = pgPoolOn(name, tx);
   return knexCopy(name, knex, () => pool.connect());
-}
-
-/** The same on MySQL and MariaDB. */
-export function mysqlKnexCopyOn<K extends KnexLike>(name: string, tx: OrmTransaction, knex: K): K {
-  const pool = mysqlPoolOn(name, tx);
-  if (!hasMethods(knex, ["withUserParams"]) || driverOf(knex.client) !== "mysql2") {
-    throw new TypeError(`${name} takes a Knex of the client "mysql2" second`);
-  }
-  return knexCopy(name, knex, () => pool.getConnection());
 }
 
 function knexCopy<K extends KnexLike>(name: string, knex: K, connect: () => unknown): K {
@@ -52,10 +55,6 @@ function knexCopy<K extends KnexLike>(name: string, knex: K, connect: () => unkn
 }
 
 let sessions = 0;
-
-function isPgClient(client: unknown): boolean {
-  return driverOf(client) === "pg";
-}
 
 function driverOf(client: unknown): unknown {
   return isObject(client) ? Reflect.get(client, "driverName") : undefined;

@@ -3,8 +3,7 @@
  *
  * @module
  */
-import { type KnexLike, knexCopyOn, mysqlKnexCopyOn } from "./knex-copy.ts";
-import { isMysqlTransaction } from "./mysql-transaction-pool.ts";
+import { type KnexLike, knexCopyOn } from "./knex-copy.ts";
 import type { OrmTransaction } from "./transaction-pool.ts";
 
 export type { KnexLike } from "./knex-copy.ts";
@@ -28,6 +27,5 @@ export type { OrmTransaction } from "./transaction-pool.ts";
  * });
  */
 export function knexOn<K extends KnexLike>(tx: OrmTransaction, knex: K): K {
-  const isMysql = isMysqlTransaction("knexOn", tx);
-  return (isMysql ? mysqlKnexCopyOn : knexCopyOn)("knexOn", tx, knex);
+  return knexCopyOn("knexOn", tx, knex, ["pg", "mysql2"]);
 }

@@ -4,7 +4,7 @@
  * @module
  */
 import { hasMethods, isObject } from "../options.ts";
-import { isMysqlTransaction, mysqlPoolOn } from "./mysql-transaction-pool.ts";
+import { mysqlPoolOn } from "./mysql-transaction-pool.ts";
 import { type OrmTransaction, pgPoolOn } from "./transaction-pool.ts";
 
 export type { OrmTransaction } from "./transaction-pool.ts";
@@ -36,12 +36,11 @@ export function typeormOn<Manager extends object>(
   tx: OrmTransaction,
   dataSource: DataSourceLike<Manager>,
 ): Manager {
-  const isMysql = isMysqlTransaction("typeormOn", tx);
-  const types = isMysql ? ["mysql", "mariadb"] : ["postgres"];
-  const type = dataSource?.options?.type;
-  if (!hasMethods(dataSource, ["createQueryRunner"]) || !types.includes(type)) {
+  const type = hasMethods(dataSource, ["createQueryRunner"]) ? dataSource.options?.type : undefined;
+  const isMysql = type === "mysql" || type === "mariadb";
+  if (!isMysql && type !== "postgres") {
     throw new TypeError(
-      `typeormOn takes a DataSource of the type "${types.join('" or "')}" second`,
+      'typeormOn takes a DataSource of the type "postgres", "mysql" or "mariadb" second',
     );
   }
   const connection = isMysql

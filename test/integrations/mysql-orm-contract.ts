@@ -1,10 +1,11 @@
 import mysql from "mysql2/promise";
-import { expect } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { fromMysql2 } from "../../src/driver/mysql2.ts";
 import { Broker, type BrokerOptions, c, drop, inboxTable } from "../../src/index.ts";
 import { describeOn } from "../support/databases.ts";
 import { LineLogger } from "../support/inbox.ts";
 import { createMysqlDatabase } from "../support/mysql-database.ts";
+import { connectMariadb as mariadbSource } from "../support/sources.ts";
 import { until } from "../support/until.ts";
 import { type OrmCase, type OrmDatabase, type OrmTraits, ormContract } from "./orm-contract.ts";
 
@@ -22,7 +23,20 @@ export function describeMysqlOrm(
   open: (url: string) => Promise<OrmCase>,
   { overlaps = "refused", source = mysqlSource }: OrmTraits = {},
 ): void {
-  describeOn("mariadb", name, () => ormContract(tableDatabase, open, { overlaps, source }));
+  describeOn("mariadb", name, () => {
+    ormContract(tableDatabase, open, { overlaps, source });
+
+    test("refuses a transaction of fromMariadb, whose answers are others", async () => {
+      const database = await tableDatabase();
+      onTestFinished(() => database.drop());
+      const orm = await open(database.url);
+      onTestFinished(() => orm.close?.());
+      const mariadb = mariadbSource(database.url, 3);
+      onTestFinished(() => mariadb.end());
+      const { lastError } = await database.handle(mariadb.source, async (tx) => void orm.on(tx));
+      expect(lastError).toContain("make the source with fromMysql2");
+    });
+  });
 }
 
 function mysqlSource(url: string) {
@@ -43,7 +57,7 @@ async function tableDatabase(): Promise<OrmDatabase> {
       const broker = new Broker(source, options);
       let lastError: string | null = null;
       const failed = (error: unknown) => {
-        lastError = String(error);
+        lastError = saidBy(error);
         return drop();
       };
       broker.subscribe(
@@ -61,4 +75,10 @@ async function tableDatabase(): Promise<OrmDatabase> {
       return { state: settled()?.ack === 1 ? "processed" : "dead", lastError };
     },
   };
+}
+
+/** Drizzle tells why only in the cause of its error. */
+function saidBy(error: unknown): string {
+  const cause: unknown = error instanceof Error ? error.cause : undefined;
+  return cause === undefined ? String(error) : `${error}: ${saidBy(cause)}`;
 }
