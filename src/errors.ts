@@ -121,3 +121,11 @@ export function asError(thrown: unknown): Error {
     ? thrown
     : new Error("a value that is no Error was thrown", { cause: thrown });
 }
+
+/** What follows an error that has rolled the transaction back. */
+export function transactionRolledBack(cause: unknown): TransactionError {
+  return new TransactionError(
+    "the database has rolled the handler's transaction back: what runs now would not be part of it",
+    { cause },
+  );
+}

@@ -1,21 +1,16 @@
-import type {
-  Connection,
-  ConnectionLocks,
-  QueryResult,
-  StatementStep,
-  Step,
-} from "../driver/connection.ts";
-import { isConnectionSource } from "../driver/is-connection-source.ts";
-import { answersOf, partsOf, runProgram, runSteps } from "../driver/run-steps.ts";
-import { textParameter } from "../driver/text-parameter.ts";
-import { asError } from "../errors.ts";
-import { hasMethods, isObject, shown } from "../options.ts";
-import { commitOf } from "./handler-transactions.ts";
-import { sourceExecutor } from "./source-executor.ts";
+import type { ConnectionLocks, QueryResult, StatementStep, Step } from "../driver/connection.ts";
+import { answersOf, partsOf, runProgram } from "../driver/run-steps.ts";
+import { shown } from "../options.ts";
+import { connectionExecutor, isConnection, sourceExecutorOf } from "./executor-connection.ts";
+import { mysqlExecutorOf } from "./executor-mysql.ts";
+import { postgresExecutorOf } from "./executor-postgres.ts";
+import { queryExecutorOf } from "./executor-query.ts";
+import { sqliteExecutorOf } from "./executor-sqlite.ts";
 
 /**
- * Where rows can be written: a connection source, a connection, a handler's `tx`, or a driver's own pool,
- * client or open transaction (pg, postgres.js, PGlite).
+ * Where rows can be written: a connection source, a connection, a handler's `tx`, or a driver's own pool, client
+ * or open transaction (pg, postgres.js, PGlite, mysql2, mariadb), or database (better-sqlite3, libsql,
+ * node:sqlite, bun:sqlite).
  */
 export type Writable = object;
 
@@ -25,6 +20,8 @@ export interface Executor {
   readonly database: string | undefined;
   /** All that it runs at once stands on one connection, so that a step may be several statements. */
   readonly runsPrograms?: boolean;
+  /** The one session that it writes on. Left out: each run has a connection of its own. */
+  readonly session?: object;
   /**
    * Runs statements in order. Several stand in one transaction: the caller's where it has one open, else
    * one of their own, which `begin` opens.
@@ -37,6 +34,8 @@ export interface Executor {
 type Locking = <T>(
   work: (on: Executor, locks: ConnectionLocks | undefined) => Promise<T>,
 ) => Promise<T>;
+
+export type Begin = Extract<Step, { kind: "begin" }>;
 
 /**
  * @throws TypeError where nothing can be written through the value.
@@ -57,187 +56,71 @@ function runningParts(executor: Executor): Executor {
   };
 }
 
-async function runAll(
+function runAll(
   executor: Executor,
   steps: readonly StatementStep[],
   begin: Begin,
 ): Promise<QueryResult[]> {
   if (steps.every(({ program }) => program === undefined)) {
-    return answersOf(steps, await executor.run(steps.flatMap(partsOf), begin));
+    return runPlain(executor, steps, begin);
   }
-  if (executor.runsPrograms === true) return await executor.run(steps, begin);
+  const run = () =>
+    executor.runsPrograms === true
+      ? executor.run(steps, begin)
+      : runOneByOne(executor, steps, begin);
+  return executor.session === undefined ? run() : inTurn(executor.session, run);
+}
+
+async function runPlain(
+  executor: Executor,
+  steps: readonly StatementStep[],
+  begin: Begin,
+): Promise<QueryResult[]> {
+  return answersOf(steps, await executor.run(steps.flatMap(partsOf), begin));
+}
+
+async function runOneByOne(
+  executor: Executor,
+  steps: readonly StatementStep[],
+  begin: Begin,
+): Promise<QueryResult[]> {
   const results: QueryResult[] = [];
   for (const step of steps) {
-    if (step.program === undefined) results.push(...(await runAll(executor, [step], begin)));
+    if (step.program === undefined) results.push(...(await runPlain(executor, [step], begin)));
     else results.push(await runProgram(step, (each) => executor.run([each], begin)));
   }
   return results;
 }
 
-function plainExecutorOf(conn: unknown): Executor {
-  if (isConnection(conn)) return connectionExecutor(conn);
-  if (isSql(conn)) return sqlExecutor(conn);
-  if (isPglite(conn)) return pgliteExecutor(conn);
-  if (isPool(conn)) return poolExecutor(conn);
-  if (isQueryable(conn)) return queryExecutor(conn);
-  // Last, since the client of a driver has `connect` too.
-  if (isConnectionSource(conn)) return sourceExecutor(conn);
-  throw new TypeError(
-    `rows are written through a connection source such as fromPg(pool), a connection, a handler's tx, or a pool, client or transaction of a driver, not ${shown(conn)}`,
-  );
-}
-
-function connectionExecutor(conn: Connection): Executor {
-  const executor: Executor = {
-    database: conn.database,
-    runsPrograms: true,
-    run: (steps) => runSteps(conn, steps),
-  };
-  return { ...executor, locking: (work) => work(executor, conn.locks) };
-}
+/** Who writes on a session last. */
+const last = new WeakMap<object, Promise<unknown>>();
 
 /**
- * A client, or a handler's `tx`: whoever opened a transaction on it ends it. Nothing tells of a bare client
- * whether one is open, so none is opened here.
+ * The statements of one insert are not to mix with those of another on the same session: MySQL tells only the
+ * last ids that it has counted.
  */
-function queryExecutor(conn: Queryable): Executor {
-  return {
-    database: databaseOf(conn),
-    async run(steps) {
-      const results: QueryResult[] = [];
-      for (const { text, params = [] } of steps) {
-        results.push(resultOf(await conn.query(text, [...params])));
-      }
-      return results;
-    },
-  };
+function inTurn<T>(session: object, run: () => Promise<T>): Promise<T> {
+  const before = last.get(session) ?? Promise.resolve();
+  const answer = before.then(run);
+  last.set(
+    session,
+    answer.catch(() => {}),
+  );
+  return answer;
 }
 
-function poolExecutor(pool: Pool): Executor {
-  return {
-    database: "postgres",
-    async run(steps, begin) {
-      const [only] = steps;
-      if (only !== undefined && steps.length === 1) {
-        return [resultOf(await pool.query(only.text, [...(only.params ?? [])]))];
-      }
-      const client = await pool.connect();
-      if (!isQueryable(client)) throw new TypeError("the pool gave no client");
-      const release = (error?: Error) => {
-        if (hasMethods(client, ["release"])) client.release(error);
-      };
-      try {
-        await client.query(begin.text);
-        const results = await queryExecutor(client).run(steps, begin);
-        await client.query("COMMIT");
-        release();
-        return results;
-      } catch (error) {
-        release(asError(error));
-        throw error;
-      }
-    },
-  };
-}
+const TAKES =
+  "rows are written through a connection source such as fromPg(pool), a connection, a handler's tx, a pool, connection or transaction of pg, postgres, PGlite, mysql2 or mariadb, or a database of better-sqlite3, libsql, node:sqlite or bun:sqlite";
 
-/** postgres.js encodes by the server's types; text of the unknown type is passed on as it stands. */
-function sqlExecutor(sql: Sql): Executor {
-  const runOn = async (on: Sql, steps: readonly StatementStep[]) => {
-    const results: QueryResult[] = [];
-    for (const { text, params = [] } of steps) {
-      const values = params.map((value, index) => {
-        const parameter = textParameter(value, index + 1);
-        return parameter === null ? null : on.typed(parameter, UNKNOWN_OID);
-      });
-      results.push(resultOf(await on.unsafe(text, values)));
-    }
-    return results;
-  };
-  return {
-    database: "postgres",
-    async run(steps) {
-      if (steps.length <= 1 || !hasMethods(sql, ["begin"])) return await runOn(sql, steps);
-      let results: QueryResult[] = [];
-      await sql.begin(async (tx: unknown) => {
-        if (!isSql(tx)) throw new TypeError("postgres.js gave no transaction");
-        results = await runOn(tx, steps);
-      });
-      return results;
-    },
-  };
-}
-
-const UNKNOWN_OID = 705;
-
-function pgliteExecutor(db: Pglite): Executor {
-  const runOn = async (on: Pglite, steps: readonly StatementStep[]) => {
-    const results: QueryResult[] = [];
-    for (const { text, params = [] } of steps) {
-      const values = params.map((value, index) => textParameter(value, index + 1));
-      results.push(resultOf(await on.query(text, values, { serializers: AS_TEXT })));
-    }
-    return results;
-  };
-  return {
-    database: "postgres",
-    async run(steps) {
-      if (steps.length <= 1 || !hasMethods(db, ["transaction"])) return await runOn(db, steps);
-      let results: QueryResult[] = [];
-      await db.transaction(async (tx: unknown) => {
-        if (!isPglite(tx)) throw new TypeError("PGlite gave no transaction");
-        results = await runOn(tx, steps);
-      });
-      return results;
-    },
-  };
-}
-
-/** Parameters are text already, whatever type PGlite finds for them. */
-const AS_TEXT: Record<number, (value: unknown) => string> = new Proxy(
-  {},
-  { get: () => (value: unknown) => String(value) },
-);
-
-export type Begin = Extract<Step, { kind: "begin" }>;
-type Method = (...args: unknown[]) => unknown;
-type Queryable = object & Record<"query", Method>;
-type Pool = object & Record<"query" | "connect", Method>;
-type Sql = Record<"unsafe" | "typed", Method>;
-type Pglite = Record<"query" | "exec", Method>;
-
-function isConnection(value: unknown): value is Connection {
-  return hasMethods(value, ["query", "begin", "commit", "rollback", "release"]);
-}
-
-function isSql(value: unknown): value is Sql {
-  return hasMethods(value, ["unsafe", "typed"]);
-}
-
-function isPglite(value: unknown): value is Pglite {
-  return hasMethods(value, ["query", "exec"]);
-}
-
-function isPool(value: unknown): value is Pool {
-  return hasMethods(value, ["query", "connect"]) && "totalCount" in value;
-}
-
-function isQueryable(value: unknown): value is Queryable {
-  return isObject(value) && hasMethods(value, ["query"]);
-}
-
-function databaseOf(conn: Queryable): string | undefined {
-  const commit = commitOf(conn);
-  if (commit !== undefined) return commit.dialect.name;
-  if ("connectionParameters" in conn || "processID" in conn) return "postgres";
-  // A handler's tx of the other door: what is behind it tells.
-  const client: unknown = Reflect.get(conn, "client");
-  if (isSql(client) || isPglite(client)) return "postgres";
-  return isQueryable(client) && client !== conn ? databaseOf(client) : undefined;
-}
-
-function resultOf(answer: unknown): QueryResult {
-  if (Array.isArray(answer)) return { rows: Array.from(answer), rowCount: answer.length };
-  const rows: unknown = isObject(answer) ? answer.rows : undefined;
-  if (!Array.isArray(rows)) throw new TypeError("the connection answered no rows");
-  return { rows, rowCount: rows.length };
+function plainExecutorOf(conn: unknown): Executor {
+  if (isConnection(conn)) return connectionExecutor(conn);
+  const executor =
+    sqliteExecutorOf(conn) ??
+    mysqlExecutorOf(conn) ??
+    postgresExecutorOf(conn) ??
+    queryExecutorOf(conn) ??
+    // Last, since the client of a driver has `connect` too.
+    sourceExecutorOf(conn);
+  if (executor !== undefined) return executor;
+  throw new TypeError(`${TAKES}, not ${shown(conn)}`);
 }

@@ -110,6 +110,8 @@ export interface GuardedClient {
   close(reason: Error): void;
   /** Resolves when no statement that was sent through the client is under way. */
   settled(): Promise<void>;
+  /** The error that has rolled the whole transaction back, of databases where one does. Left out: none. */
+  readonly rolledBackBy?: unknown;
 }
 
 /** What {@link ConnectionSource.listen} reports. */

@@ -7,6 +7,11 @@ export class FifoLock {
     this.#free = places;
   }
 
+  /** Whether nobody has to be waited for. */
+  get isFree(): boolean {
+    return this.#free > 0;
+  }
+
   /**
    * Waits for its turn and answers the function that ends it; calling that again does nothing.
    *

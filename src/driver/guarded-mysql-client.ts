@@ -1,4 +1,6 @@
-import { TransactionError } from "../errors.ts";
+import { endsTransaction } from "../dialect/mysql/errors.ts";
+import { TransactionError, transactionRolledBack } from "../errors.ts";
+import { hasMethods } from "../options.ts";
 import type { GuardedClient } from "./connection.ts";
 import { NestedTransactions } from "./nested-transactions.ts";
 import { findTransactionControl, type TransactionControl } from "./transaction-control.ts";
@@ -13,6 +15,8 @@ export interface GuardableMysqlClient {
 
 /** The same, with transactions that nest and a release that does nothing. */
 export interface GuardedMysqlClient extends GuardableMysqlClient {
+  /** The package whose answers it gives. */
+  readonly driver: "mysql2" | "mariadb";
   beginTransaction(): Promise<void>;
   commit(): Promise<void>;
   rollback(): Promise<void>;
@@ -29,12 +33,18 @@ export function guardMysqlClient(
 ): GuardedClient & { readonly client: GuardedMysqlClient } {
   const nested = new NestedTransactions();
   let closed: Error | undefined;
+  let rolledBackBy: unknown;
   let last: Promise<unknown> = Promise.resolve();
   const inOrder = <T>(send: () => Promise<T>): Promise<T> => {
     if (closed !== undefined) return Promise.reject(closed);
-    // What was taken before the end still runs.
-    const answer = last.then(open).then(send);
-    last = answer.catch(() => {});
+    // What was taken before the end still runs, unless its transaction is gone.
+    const answer = last.then(open).then(() => {
+      if (rolledBackBy !== undefined) throw transactionRolledBack(rolledBackBy);
+      return send();
+    });
+    last = answer.catch((error: unknown) => {
+      if (rolledBackBy === undefined && endsTransaction(error)) rolledBackBy = error;
+    });
     return answer;
   };
   const control = (found: TransactionControl) =>
@@ -48,6 +58,7 @@ export function guardMysqlClient(
   };
   return {
     client: Object.freeze({
+      driver: hasMethods(target, ["batch"]) ? "mariadb" : "mysql2",
       query: (...args: readonly unknown[]) => run("query", args),
       execute: (...args: readonly unknown[]) => run("execute", args),
       beginTransaction: word("begin", "BEGIN"),
@@ -55,6 +66,9 @@ export function guardMysqlClient(
       rollback: word("rollback", "ROLLBACK"),
       release() {},
     } satisfies GuardedMysqlClient),
+    get rolledBackBy() {
+      return rolledBackBy;
+    },
     close(reason) {
       closed ??= reason;
     },

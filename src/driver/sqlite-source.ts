@@ -5,6 +5,7 @@ import { rollBack, SqliteConnection } from "./sqlite-connection.ts";
 import { handleOf, type SqliteDatabaseLike, type SqliteHandle } from "./sqlite-handle.ts";
 import { SqliteLockFile } from "./sqlite-lock-file.ts";
 import { MemoryLocks, SqliteConnectionLocks, type SqliteLockKeeper } from "./sqlite-locks.ts";
+import { type Shared, sharedBy } from "./sqlite-sharing.ts";
 
 /** Settings of a source of SQLite connections; all have defaults. */
 export interface SqliteOptions {
@@ -63,14 +64,6 @@ function isDatabase(value: unknown): value is SqliteDatabaseLike {
 function busyTimeoutOf({ busyTimeoutMs = 5000 }: SqliteOptions): number {
   return checkNumber("busyTimeoutMs", busyTimeoutMs, { min: 0, max: MAX_INT32 });
 }
-
-/** What several sources on one database share: they queue together, and hold keys together. */
-interface Shared {
-  readonly lock: FifoLock;
-  locks?: Promise<SqliteLockKeeper>;
-}
-
-const sharedBy = new WeakMap<object, Shared>();
 
 /** Who keeps the keys of the database that `handle` is open to. */
 async function lockKeeper(

@@ -9,7 +9,7 @@ import type {
 import { runSteps } from "../driver/run-steps.ts";
 import { splitStatements } from "../driver/sql-words.ts";
 import { transactionControl } from "../driver/transaction-control.ts";
-import { TransactionError } from "../errors.ts";
+import { TransactionError, transactionRolledBack } from "../errors.ts";
 import { isObject } from "../options.ts";
 
 /**
@@ -88,7 +88,7 @@ export class HandlerTransaction {
    * more, as it would run outside of it.
    */
   get rolledBackBy(): unknown {
-    return this.#rolledBackBy;
+    return this.#rolledBackBy ?? this.#guarded?.rolledBackBy;
   }
 
   /** The first query that failed: where the database aborts transactions, the cause of what follows. */
@@ -157,11 +157,19 @@ export class HandlerTransaction {
   }
 
   #refusal(): Error | undefined {
-    return this.#cut ?? (this.#isOver ? handlerIsOver() : undefined);
+    return this.#lost() ?? (this.#isOver ? handlerIsOver() : undefined);
+  }
+
+  /** Why nothing runs any more: an ORM's statement may have lost the transaction, too. */
+  #lost(): Error | undefined {
+    const by = this.#guarded?.rolledBackBy;
+    if (by !== undefined) this.#cut ??= transactionRolledBack(by);
+    return this.#cut;
   }
 
   async #run<Row>(text: string, params: readonly unknown[]): Promise<QueryResult<Row>> {
-    if (this.#cut !== undefined) throw this.#cut;
+    const lost = this.#lost();
+    if (lost !== undefined) throw lost;
     // Text of several statements goes by the simple protocol, which only a plain query speaks.
     const isPlain = params.length === 0 && text.includes(";") && splitStatements(text).length > 1;
     if (isPlain) await this.#open();
@@ -193,7 +201,7 @@ export class HandlerTransaction {
     this.#last = result.catch((error: unknown) => {
       if (this.#rolledBackBy === undefined && this.#endsTransaction(error)) {
         this.#rolledBackBy = error;
-        this.cut(rolledBack(error));
+        this.cut(transactionRolledBack(error));
       }
       this.#firstFailure ??= error;
       if (this.#isOver) this.#unseenFailure ??= error;
@@ -227,13 +235,6 @@ export interface HandlerTransactionSettings {
 function idIn(result: QueryResult<unknown> | undefined): string | undefined {
   const row = result?.rows[0];
   return isObject(row) && typeof row.id === "string" ? row.id : undefined;
-}
-
-function rolledBack(cause: unknown): TransactionError {
-  return new TransactionError(
-    "the database has rolled the handler's transaction back: what runs now would not be part of it",
-    { cause },
-  );
 }
 
 function handlerIsOver(): TransactionError {

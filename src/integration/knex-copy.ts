@@ -1,4 +1,5 @@
 import { hasMethods, isObject } from "../options.ts";
+import { mysqlPoolOn } from "./mysql-transaction-pool.ts";
 import { type OrmTransaction, pgPoolOn } from "./transaction-pool.ts";
 
 /** What intray needs of the service's Knex, structurally. */
@@ -8,15 +9,31 @@ export interface KnexLike {
 }
 
 /**
- * A copy of a Knex whose queries run in the handler's transaction.
+ * A copy of a Knex whose queries run in the handler's transaction: of the driver that the Knex is for.
  *
  * @param name the function that the service called, for the error.
+ * @param drivers those that it takes.
  */
-export function knexCopyOn<K extends KnexLike>(name: string, tx: OrmTransaction, knex: K): K {
-  if (!hasMethods(knex, ["withUserParams"]) || !isPgClient(knex.client)) {
-    throw new TypeError(`${name} takes a Knex of the client "pg" second`);
+export function knexCopyOn<K extends KnexLike>(
+  name: string,
+  tx: OrmTransaction,
+  knex: K,
+  drivers: readonly ("pg" | "mysql2")[] = ["pg"],
+): K {
+  const driver = hasMethods(knex, ["withUserParams"]) ? driverOf(knex.client) : undefined;
+  const taken = drivers.find((each) => each === driver);
+  if (taken === undefined) {
+    throw new TypeError(`${name} takes a Knex of the client "${drivers.join('" or "')}" second`);
+  }
+  if (taken === "mysql2") {
+    const pool = mysqlPoolOn(name, tx);
+    return knexCopy(name, knex, () => pool.getConnection());
   }
   const pool = pgPoolOn(name, tx);
+  return knexCopy(name, knex, () => pool.connect());
+}
+
+function knexCopy<K extends KnexLike>(name: string, knex: K, connect: () => unknown): K {
   const params: unknown = Reflect.get(knex, "userParams");
   // What copies a Knex with a client of its own.
   const copy = knex.withUserParams(isObject(params) ? { ...params } : {});
@@ -26,7 +43,7 @@ export function knexCopyOn<K extends KnexLike>(name: string, tx: OrmTransaction,
   Object.assign(copy.client, {
     pool: undefined,
     acquireConnection: async () => {
-      const session = await pool.connect();
+      const session = await connect();
       if (isObject(session)) Object.assign(session, { __knexUid: `intray${++sessions}` });
       return session;
     },
@@ -39,8 +56,8 @@ export function knexCopyOn<K extends KnexLike>(name: string, tx: OrmTransaction,
 
 let sessions = 0;
 
-function isPgClient(client: unknown): boolean {
-  return isObject(client) && Reflect.get(client, "driverName") === "pg";
+function driverOf(client: unknown): unknown {
+  return isObject(client) ? Reflect.get(client, "driverName") : undefined;
 }
 
 function isCopyOf<K extends KnexLike>(knex: K, copy: unknown): copy is K {

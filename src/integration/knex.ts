@@ -14,10 +14,11 @@ export type { OrmTransaction } from "./transaction-pool.ts";
  * `transaction()` is a savepoint, `destroy` does nothing, and when the handler has ended it refuses
  * queries.
  *
- * Takes the transactions of `fromPg`, and a Knex of the clients `pg` and `postgres`.
+ * Takes the transactions of `fromPg`, and a Knex of the clients `pg` and `postgres`; or those of `fromMysql2`, and a
+ * Knex of the client `mysql2`.
  *
  * @param knex is left as it is; its pool is not used.
- * @throws TypeError where the transaction has no client of pg, or the Knex is for another database.
+ * @throws TypeError where the transaction has no client of pg or mysql2, or the Knex is for another database.
  * @throws TransactionError where the handler has ended.
  * @example
  * await worker.run(async (message, tx) => {
@@ -26,5 +27,5 @@ export type { OrmTransaction } from "./transaction-pool.ts";
  * });
  */
 export function knexOn<K extends KnexLike>(tx: OrmTransaction, knex: K): K {
-  return knexCopyOn("knexOn", tx, knex);
+  return knexCopyOn("knexOn", tx, knex, ["pg", "mysql2"]);
 }

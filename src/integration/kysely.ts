@@ -4,6 +4,11 @@
  * @module
  */
 import { hasMethods } from "../options.ts";
+import {
+  isMysqlTransaction,
+  type MysqlTransactionPool,
+  mysqlPoolOn,
+} from "./mysql-transaction-pool.ts";
 import { clientOf, type OrmTransaction, pgPoolOn, TransactionPool } from "./transaction-pool.ts";
 
 export type { OrmTransaction } from "./transaction-pool.ts";
@@ -19,10 +24,11 @@ export interface KyselyOnOptions {
  * when the handler has ended it refuses queries. The classes are the service's own: intray imports
  * no Kysely.
  *
- * Takes the transactions of `fromPg` and of `fromPostgresJs`.
+ * Takes the transactions of `fromPg` and of `fromPostgresJs`, and with `MysqlDialect` those of `fromMysql2`.
  *
  * @param Kysely the class, with the service's tables: `Kysely<Database>`.
- * @throws TypeError where the transaction has no client of pg or postgres.js.
+ * @param Dialect the class `PostgresDialect`, or on MySQL and MariaDB `MysqlDialect`.
+ * @throws TypeError where the transaction has no client of pg, postgres.js or mysql2.
  * @throws TransactionError where the handler has ended.
  * @example
  * await worker.run(async (message, tx) => {
@@ -33,19 +39,20 @@ export interface KyselyOnOptions {
 export function kyselyOn<Db extends object>(
   tx: OrmTransaction,
   Kysely: new (config: never) => Db,
-  PostgresDialect: new (config: never) => object,
+  Dialect: new (config: never) => object,
   options: KyselyOnOptions = {},
 ): Db {
-  if (typeof Kysely !== "function" || typeof PostgresDialect !== "function") {
+  if (typeof Kysely !== "function" || typeof Dialect !== "function") {
     throw new TypeError(
-      "kyselyOn takes the classes Kysely and PostgresDialect: kyselyOn(tx, Kysely<Database>, PostgresDialect)",
+      "kyselyOn takes the classes Kysely and PostgresDialect (or MysqlDialect): kyselyOn(tx, Kysely<Database>, PostgresDialect)",
     );
   }
-  const dialect: object = Reflect.construct(PostgresDialect, [{ pool: poolOn(tx) }]);
+  const dialect: object = Reflect.construct(Dialect, [{ pool: poolOn(tx) }]);
   return Reflect.construct(Kysely, [{ ...options, dialect }]);
 }
 
-function poolOn(tx: OrmTransaction): TransactionPool {
+function poolOn(tx: OrmTransaction): TransactionPool | MysqlTransactionPool {
+  if (isMysqlTransaction("kyselyOn", tx)) return mysqlPoolOn("kyselyOn", tx);
   const client = clientOf("kyselyOn", tx);
   if (!isPostgresJs(client)) return pgPoolOn("kyselyOn", tx);
   return new TransactionPool(async (text, values) => {

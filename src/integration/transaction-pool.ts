@@ -210,7 +210,9 @@ function textOf(query: unknown): string | undefined {
   if (typeof query === "string") return query;
   // A query object that the client drives is the guarded client's business.
   if (!isObject(query) || hasMethods(query, ["submit"])) return undefined;
-  return "text" in query && typeof query.text === "string" ? query.text : undefined;
+  // mysql2 calls it sql.
+  const text = query["text"] ?? query["sql"];
+  return typeof text === "string" ? text : undefined;
 }
 
 function refused(control: TransactionControl, why: string): TransactionError {

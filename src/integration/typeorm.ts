@@ -4,6 +4,7 @@
  * @module
  */
 import { hasMethods, isObject } from "../options.ts";
+import { mysqlPoolOn } from "./mysql-transaction-pool.ts";
 import { type OrmTransaction, pgPoolOn } from "./transaction-pool.ts";
 
 export type { OrmTransaction } from "./transaction-pool.ts";
@@ -19,10 +20,11 @@ export interface DataSourceLike<Manager> {
  * savepoint, and when the handler has ended it refuses queries. Get repositories from it
  * (`manager.getRepository(Order)`): those of the DataSource are not in the transaction.
  *
- * Takes the transactions of `fromPg`, and an initialized DataSource of the type `postgres`.
+ * Takes the transactions of `fromPg`, and an initialized DataSource of the type `postgres`; or those of `fromMysql2`, and
+ * one of the type `mysql` or `mariadb`.
  *
  * @param dataSource is left as it is; its pool is not used.
- * @throws TypeError where the transaction has no client of pg, or the DataSource is for another database.
+ * @throws TypeError where the transaction has no client of pg or mysql2, or the DataSource is for another database.
  * @throws TransactionError where the handler has ended.
  * @example
  * await worker.run(async (message, tx) => {
@@ -34,10 +36,16 @@ export function typeormOn<Manager extends object>(
   tx: OrmTransaction,
   dataSource: DataSourceLike<Manager>,
 ): Manager {
-  if (!hasMethods(dataSource, ["createQueryRunner"]) || dataSource.options?.type !== "postgres") {
-    throw new TypeError('typeormOn takes a DataSource of the type "postgres" second');
+  const type = hasMethods(dataSource, ["createQueryRunner"]) ? dataSource.options?.type : undefined;
+  const isMysql = type === "mysql" || type === "mariadb";
+  if (!isMysql && type !== "postgres") {
+    throw new TypeError(
+      'typeormOn takes a DataSource of the type "postgres", "mysql" or "mariadb" second',
+    );
   }
-  const connection = pgPoolOn("typeormOn", tx).connect();
+  const connection = isMysql
+    ? Promise.resolve(mysqlPoolOn("typeormOn", tx).session())
+    : pgPoolOn("typeormOn", tx).connect();
   const runner = dataSource.createQueryRunner();
   if (!isObject(runner.manager) || !hasMethods(runner, ["connect"])) {
     throw new TypeError("typeormOn does not know this version of TypeORM");

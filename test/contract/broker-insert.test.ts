@@ -12,14 +12,26 @@ import { openInbox } from "../support/inbox.ts";
 import { emptyPglite } from "../support/pglite.ts";
 import { forEachSource, forEachTarget } from "../support/sources.ts";
 import { until } from "../support/until.ts";
+import { wordsOf } from "../support/words.ts";
 import { work } from "../support/work-inbox.ts";
 
 const TextJobs = inboxTable("text_jobs", {
   columns: { id: c.uuid().id(), payload: c.text().payload() },
 });
 const ByteJobs = inboxTable("byte_jobs", {
-  columns: { id: c.integer().id().generated(), payload: c.bytes().payload() },
+  columns: {
+    id: c.integer().id().generated(),
+    lease: c.timestamp().lockedUntil().nullable(),
+    payload: c.bytes().payload(),
+  },
 });
+
+/** Until the row is due. */
+const MINUTES: Readonly<Record<string, string>> = {
+  postgres: "round(extract(epoch FROM due - clock_timestamp()) / 60)",
+  mysql: "ROUND(TIMESTAMPDIFF(SECOND, UTC_TIMESTAMP(6), due) / 60)",
+  sqlite: "round((julianday(due) - julianday('now')) * 1440)",
+};
 
 const VALUES = ['a "quoted" text', 7, null, [1, [2]], { a: null, b: "x" }, true, "null", "{}"];
 
@@ -59,7 +71,9 @@ describe("71: writing rows", () => {
     });
   });
 
-  forEachSource({ connections: "one" }, (_name, open) => {
+  forEachTarget({ connections: "one" }, ({ dialect }, open) => {
+    const { text } = wordsOf(dialect.name);
+
     test("O4: a JSON message is never encoded twice, whatever column holds it", async () => {
       const db = await openTables(open, [LeaseJobs, TextJobs, ByteJobs]);
       const { broker } = testBroker(db.source);
@@ -70,19 +84,8 @@ describe("71: writing rows", () => {
         await queue.insert(db.source, VALUES);
         for (const value of VALUES) await broker.publish(queue, value);
       }
-      const stored = await db.query<{ type: string }>(
-        "SELECT jsonb_typeof(payload) AS type FROM lease_jobs ORDER BY id LIMIT 8",
-      );
-      expect(stored.rows.map(({ type }) => type)).toEqual([
-        "string",
-        "number",
-        "null",
-        "array",
-        "object",
-        "boolean",
-        "string",
-        "string",
-      ]);
+      const stored = (await db.rows(LeaseJobs)).sort((a, b) => Number(a.id) - Number(b.id));
+      expect(stored.map(({ payload }) => JSON.parse(payload))).toEqual([...VALUES, ...VALUES]);
       await broker.start();
       await until(() => broker.stats().every(({ settled }) => settled.ack === 16));
       expect(seen).toEqual({
@@ -114,9 +117,10 @@ describe("71: writing rows", () => {
       );
       const stored = async () => {
         const found = await db.query(
-          "SELECT to_jsonb(j) - 'id' AS row FROM lease_jobs j ORDER BY id",
+          `SELECT grp, attempt, prio, lane, note, ${text("due")} AS due, ${text("headers")} AS headers,
+            ${text("payload")} AS payload FROM lease_jobs ORDER BY id`,
         );
-        await db.query("TRUNCATE lease_jobs");
+        await db.query("DELETE FROM lease_jobs");
         return found.rows;
       };
       await fc.assert(
@@ -148,10 +152,10 @@ describe("71: writing rows", () => {
       expect((await db.query("SELECT 1 FROM lease_jobs LIMIT 1")).rows).toEqual([]);
       const ids = await LeaseJobs.insert(db.source, rows);
       expect(new Set(ids).size).toBe(8400);
-      const sum = await db.query<{ n: number }>(
-        "SELECT count(DISTINCT payload)::int AS n FROM lease_jobs",
+      const sum = await db.query<{ n: unknown }>(
+        "SELECT count(DISTINCT prio) AS n FROM lease_jobs WHERE note IS NOT NULL",
       );
-      expect(sum.rows).toEqual([{ n: 8400 }]);
+      expect(sum.rows.map(({ n }) => Number(n))).toEqual([8400]);
     });
 
     test("headers, delay, priority and key go with a message", async () => {
@@ -163,11 +167,16 @@ describe("71: writing rows", () => {
         priority: 3,
         key: "k",
       });
-      const { rows } = await db.query(
-        `SELECT headers::text AS headers, prio, lane,
-          round(extract(epoch FROM due - clock_timestamp()) / 60)::int AS minutes FROM lease_jobs`,
+      const found = await db.query<{ headers: string; minutes: unknown }>(
+        `SELECT ${text("headers")} AS headers, prio, lane, ${MINUTES[dialect.name]} AS minutes
+          FROM lease_jobs`,
       );
-      const row = { headers: '{"trace": "t"}', prio: 3, lane: "k", minutes: 60 };
+      const rows = found.rows.map(({ headers, minutes, ...more }) => ({
+        ...more,
+        headers: JSON.parse(headers),
+        minutes: Number(minutes),
+      }));
+      const row = { headers: { trace: "t" }, prio: 3, lane: "k", minutes: 60 };
       expect(rows).toEqual([row, row]);
     });
 
@@ -206,7 +215,9 @@ describe("71: writing rows", () => {
       }
       expect(await db.rows(LeaseJobs)).toEqual([]);
     });
+  });
 
+  forEachSource({ connections: "one" }, (_name, open) => {
     test("71: conn may be the tx of the other door", async () => {
       const inbox = await openInbox(open);
       for (const statement of LeaseJobs.ddl("postgres")) await inbox.query(statement);

@@ -1,5 +1,7 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { inboxTable } from "../../src/broker/inbox-table.ts";
+import type { HandlerFacade } from "../../src/form/handler-transaction.ts";
+import { hasMethods } from "../../src/options.ts";
 import { drop } from "../../src/outcome.ts";
 import { c } from "../../src/table/columns.ts";
 import { fitting, openTables, testBroker } from "../support/broker-table.ts";
@@ -27,47 +29,66 @@ const TABLES = [
   },
 ] as const;
 
+type Run = (tx: HandlerFacade, text: string, params: readonly unknown[]) => Promise<unknown>;
+
+/** The handler's own queries, and those of an ORM. */
+const WAYS: Readonly<Record<string, Run>> = {
+  "tx.query": (tx, text, params) => tx.query(text, params),
+  "tx.client": async (tx, text, params) => {
+    if (!hasMethods(tx.client, ["query"])) throw new Error("it has no client");
+    return await tx.client.query(text, params);
+  },
+};
+
 const TOTALS = "CREATE TABLE totals (n INT PRIMARY KEY, seen INT NOT NULL) ENGINE = InnoDB";
 
 describe("transactions that MySQL and MariaDB end", () => {
   forEachTarget({ connections: "many", dialect: "mysql" }, (target, open) => {
     for (const { form, Jobs } of fitting(target, TABLES)) {
-      test(`27, 63, ${form}: a deadlock that the handler swallowed commits nothing, and spends no attempt`, async () => {
-        const db = await openTables(open, [Jobs], { max: 8 });
-        await db.query(TOTALS);
-        await db.query("INSERT INTO totals VALUES (1, 0), (2, 0)");
-        const { broker, logger } = testBroker(db.source);
-        const both = new Gate();
-        const late: unknown[] = [];
-        let calls = 0;
-        let waiting = 0;
-        broker.subscribe(Jobs.queue(), { workers: 2, transactional: true }, async (n, { tx }) => {
-          calls += 1;
-          await tx.query("UPDATE totals SET seen = seen + 1 WHERE n = ?", [n]);
-          waiting += 1;
-          if (waiting === 2) both.open();
-          await both.opened;
-          await tx
-            .query("UPDATE totals SET seen = seen + 1 WHERE n = ?", [3 - Number(n)])
-            .catch(() => undefined);
-          // Of the one that the deadlock chose this would commit by itself.
-          await tx.query(db.effect, [String(n)]).catch((error: unknown) => late.push(error));
-        });
-        await Jobs.queue().insert(db.source, [1, 2]);
-        await broker.start();
-        await until(() => broker.stats()[0]?.settled.ack === 2);
-        expect(calls).toBe(3);
-        expect((await db.effects()).toSorted()).toEqual(["1", "2"]);
-        expect((await db.query("SELECT n, seen FROM totals ORDER BY n")).rows).toEqual([
-          { n: 1, seen: 2 },
-          { n: 2, seen: 2 },
-        ]);
-        expect(late.map(String)).toEqual([
-          expect.stringContaining("has rolled the handler's transaction back"),
-        ]);
-        expect(logger.of("redelivered")).toHaveLength(1);
-        expect(logger.of("retried")).toEqual([]);
-      });
+      test.each(Object.entries(WAYS))(
+        `27, 63, ${form}: a deadlock that the handler swallowed commits nothing, and spends no attempt: by %s`,
+        async (_way, run) => {
+          const db = await openTables(open, [Jobs], { max: 8 });
+          await db.query(TOTALS);
+          await db.query("INSERT INTO totals VALUES (1, 0), (2, 0)");
+          const { broker, logger } = testBroker(db.source);
+          const both = new Gate();
+          const late: unknown[] = [];
+          let calls = 0;
+          let waiting = 0;
+          broker.subscribe(Jobs.queue(), { workers: 2, transactional: true }, async (n, { tx }) => {
+            calls += 1;
+            await run(tx, "UPDATE totals SET seen = seen + 1 WHERE n = ?", [n]);
+            waiting += 1;
+            if (waiting === 2) both.open();
+            await both.opened;
+            await run(tx, "UPDATE totals SET seen = seen + 1 WHERE n = ?", [3 - Number(n)]).catch(
+              () => undefined,
+            );
+            // Of the one that the deadlock chose this would commit by itself.
+            await run(tx, db.effect, [String(n)]).catch(async (error: unknown) => {
+              late.push(error);
+              await expect(tx.query("SELECT 1")).rejects.toThrow(
+                "rolled the handler's transaction",
+              );
+            });
+          });
+          await Jobs.queue().insert(db.source, [1, 2]);
+          await broker.start();
+          await until(() => broker.stats()[0]?.settled.ack === 2);
+          expect(calls).toBe(3);
+          expect((await db.effects()).toSorted()).toEqual(["1", "2"]);
+          expect((await db.query("SELECT n, seen FROM totals ORDER BY n")).rows).toEqual([
+            { n: 1, seen: 2 },
+            { n: 2, seen: 2 },
+          ]);
+          expect(late.map(String)).toEqual([
+            expect.stringContaining("has rolled the handler's transaction back"),
+          ]);
+          expect(logger.of("redelivered")).toHaveLength(1);
+          expect(logger.of("retried")).toEqual([]);
+        },
+      );
 
       test(`63, ${form}: a statement that commits unsaid is an error, and nothing is settled as done`, async () => {
         const db = await openTables(open, [Jobs]);

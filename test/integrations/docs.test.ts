@@ -19,6 +19,8 @@ const tsconfig = {
     noUnusedLocals: false,
     noUnusedParameters: false,
     paths: {
+      intray: ["../../../../src/index.ts"],
+      "intray/mysql2": ["../../../../src/driver/mysql2.ts"],
       "intray/queuebox": ["../../../../src/queuebox/index.ts"],
       "intray/nestjs": ["../../../../src/nestjs/index.ts"],
       "intray/*": ["../../../../src/integration/*.ts"],

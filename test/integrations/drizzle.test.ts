@@ -1,4 +1,10 @@
 import { sql } from "drizzle-orm";
+import { type MySqlDatabase, mysqlTable, varchar } from "drizzle-orm/mysql-core";
+import {
+  drizzle as drizzleMysql,
+  type MySql2PreparedQueryHKT,
+  type MySql2QueryResultHKT,
+} from "drizzle-orm/mysql2";
 import { drizzle } from "drizzle-orm/node-postgres";
 import type { PgDatabase, PgQueryResultHKT } from "drizzle-orm/pg-core";
 import { integer, pgTable, text } from "drizzle-orm/pg-core";
@@ -6,6 +12,7 @@ import { drizzle as drizzlePostgresJs } from "drizzle-orm/postgres-js";
 import postgres from "postgres";
 import { fromPostgresJs } from "../../src/driver/postgres-js.ts";
 import { drizzleOn } from "../../src/integration/drizzle.ts";
+import { describeMysqlOrm } from "./mysql-orm-contract.ts";
 import { describeOrm, type Shop } from "./orm-contract.ts";
 
 const orders = pgTable("orders", { id: text("id").primaryKey(), total: integer("total") });
@@ -37,3 +44,25 @@ describeOrm(
     },
   },
 );
+
+const mysqlOrders = mysqlTable("orders", { id: varchar("id", { length: 50 }).primaryKey() });
+const mysqlSchema = { orders: mysqlOrders };
+
+function mysqlShopOf(
+  db: MySqlDatabase<MySql2QueryResultHKT, MySql2PreparedQueryHKT, typeof mysqlSchema>,
+): Shop {
+  return {
+    insert: async (id) => await db.insert(mysqlOrders).values({ id }),
+    ids: async () => (await db.query.orders.findMany()).map(({ id }) => id),
+    raw: async (statement) => await db.execute(sql.raw(statement)),
+    nested: (run) =>
+      db.transaction((tx) => run(mysqlShopOf(tx)), { isolationLevel: "read committed" }),
+  };
+}
+
+describeMysqlOrm("Drizzle on mysql2", async () => ({
+  on: (tx) =>
+    mysqlShopOf(
+      drizzleOn(tx, (client) => drizzleMysql({ client, schema: mysqlSchema, mode: "default" })),
+    ),
+}));

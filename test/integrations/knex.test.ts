@@ -1,5 +1,6 @@
 import knex, { type Knex } from "knex";
 import { knexOn } from "../../src/integration/knex.ts";
+import { describeMysqlOrm } from "./mysql-orm-contract.ts";
 import { describeOrm, type Shop } from "./orm-contract.ts";
 
 function shopOf(db: Knex): Shop {
@@ -13,5 +14,10 @@ function shopOf(db: Knex): Shop {
 
 describeOrm("Knex", async (connection) => {
   const app = knex({ client: "pg", connection, pool: { min: 0, max: 1 } });
+  return { on: (tx) => shopOf(knexOn(tx, app)), close: () => app.destroy() };
+});
+
+describeMysqlOrm("Knex on mysql2", async (connection) => {
+  const app = knex({ client: "mysql2", connection, pool: { min: 0, max: 1 } });
   return { on: (tx) => shopOf(knexOn(tx, app)), close: () => app.destroy() };
 });

@@ -1,7 +1,8 @@
-import { Kysely, PostgresDialect, sql } from "kysely";
+import { Kysely, MysqlDialect, PostgresDialect, sql } from "kysely";
 import postgres from "postgres";
 import { fromPostgresJs } from "../../src/driver/postgres-js.ts";
 import { kyselyOn } from "../../src/integration/kysely.ts";
+import { describeMysqlOrm } from "./mysql-orm-contract.ts";
 import { describeOrm, type OrmCase, type Shop } from "./orm-contract.ts";
 
 interface Database {
@@ -29,3 +30,7 @@ describeOrm("Kysely on postgres.js", open, {
     return { source: fromPostgresJs(sql), end: () => sql.end({ timeout: 5 }) };
   },
 });
+
+describeMysqlOrm("Kysely on mysql2", async () => ({
+  on: (tx) => shopOf(kyselyOn(tx, Kysely<Database>, MysqlDialect)),
+}));

@@ -1,5 +1,6 @@
 import { DataSource, type EntityManager, EntitySchema } from "typeorm";
 import { typeormOn } from "../../src/integration/typeorm.ts";
+import { describeMysqlOrm } from "./mysql-orm-contract.ts";
 import { describeOrm, type Shop } from "./orm-contract.ts";
 
 const Order = new EntitySchema<{ id: string; total?: number | null }>({
@@ -11,16 +12,16 @@ const Order = new EntitySchema<{ id: string; total?: number | null }>({
   },
 });
 
-function shopOf(manager: EntityManager): Shop {
+function shopOf(manager: EntityManager, entity = Order): Shop {
   return {
-    insert: (id) => manager.insert(Order, { id }),
+    insert: (id) => manager.insert(entity, { id }),
     ends: [
       async () => manager.queryRunner?.commitTransaction(),
       async () => manager.queryRunner?.rollbackTransaction(),
     ],
-    ids: async () => (await manager.getRepository(Order).find()).map(({ id }) => id),
+    ids: async () => (await manager.getRepository(entity).find()).map(({ id }) => id),
     raw: (sql) => manager.query(sql),
-    nested: (run) => manager.transaction((inner) => run(shopOf(inner))),
+    nested: (run) => manager.transaction((inner) => run(shopOf(inner, entity))),
   };
 }
 
@@ -33,3 +34,27 @@ describeOrm(
   },
   { overlaps: "unseen" },
 );
+
+const MysqlOrder = new EntitySchema<{ id: string; total?: number | null }>({
+  name: "Order",
+  tableName: "orders",
+  columns: {
+    id: { type: "varchar", length: 50, primary: true },
+    total: { type: "int", nullable: true },
+  },
+});
+
+for (const type of ["mysql", "mariadb"] as const) {
+  describeMysqlOrm(
+    `TypeORM on ${type}`,
+    async (url) => {
+      const dataSource = new DataSource({ type, url, entities: [MysqlOrder] });
+      await dataSource.initialize();
+      return {
+        on: (tx) => shopOf(typeormOn(tx, dataSource), MysqlOrder),
+        close: () => dataSource.destroy(),
+      };
+    },
+    { overlaps: "unseen" },
+  );
+}

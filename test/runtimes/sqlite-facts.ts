@@ -3,10 +3,21 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { inboxTable } from "../../src/broker/inbox-table.ts";
 import { types } from "../../src/dialect/sqlite/types.ts";
 import { fromBetterSqlite3, type SqliteDatabaseLike } from "../../src/driver/better-sqlite3.ts";
 import { fromBunSqlite } from "../../src/driver/bun-sqlite.ts";
 import { fromNodeSqlite } from "../../src/driver/node-sqlite.ts";
+import { c } from "../../src/table/columns.ts";
+
+const Jobs = inboxTable("jobs", {
+  columns: {
+    id: c.bigint().id().generated(),
+    lease: c.timestamp().lockedUntil().nullable(),
+    big: c.bigint(),
+    payload: c.bytes().payload(),
+  },
+});
 
 type Constructor = new (path: string) => SqliteDatabaseLike;
 
@@ -35,12 +46,31 @@ const file = join(folder, "facts.db");
 const facts: Record<string, unknown> = {};
 try {
   await values();
+  await inserted();
   await counts();
   await lockedFiles();
   await releases();
   console.log(JSON.stringify(facts));
 } finally {
   rmSync(folder, { recursive: true, force: true });
+}
+
+/** Rows written through the database itself, in the transaction that it has open. */
+async function inserted(): Promise<void> {
+  const db = new Database(":memory:");
+  for (const statement of Jobs.ddl("sqlite")) db.exec(statement);
+  const big = 9_007_199_254_740_993n;
+  const row = { big, payload: Buffer.from([0, 255]) };
+  const ids = await Jobs.insert(db, [row, { ...row, id: big }]);
+  db.exec("BEGIN");
+  await Jobs.insert(db, [row, { ...row, id: big + 9n }]);
+  db.exec("ROLLBACK");
+  const connection = await adapt(db).connect();
+  const { rows } = await connection.query(
+    "SELECT CAST(big AS TEXT) AS big, hex(payload) AS payload FROM jobs",
+  );
+  await connection.release();
+  facts["inserted"] = [ids.map(String), ...rows];
 }
 
 /** On a database that the service has opened. Text with NUL takes the help of its codec. */

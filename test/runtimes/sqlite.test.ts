@@ -14,6 +14,11 @@ const FACTS = {
     ["bigint 9007199254740993", "ä", "bytes 78", -0.25],
     ["number 42", "5", null, 3],
   ],
+  inserted: [
+    ["1", "9007199254740993"],
+    { big: "9007199254740993", payload: "00FF" },
+    { big: "9007199254740993", payload: "00FF" },
+  ],
   bytesAlone: [["blob", "010002"]],
   parameters: [{ number: "integer", empty: 0 }],
   counts: [

@@ -58,7 +58,7 @@ interface SourceKind {
   readonly open?: (options: OpenOptions) => Promise<OpenedSource>;
 }
 
-interface Connected {
+export interface Connected {
   readonly source: ConnectionSource;
   end(): Promise<void>;
 }
@@ -341,7 +341,8 @@ function connectMysql2(url: string, max: number): Connected {
   return { source: fromMysql2(pool), end: () => pool.end() };
 }
 
-function connectMariadb(url: string, max: number): Connected {
+/** Also for tests of that driver alone. */
+export function connectMariadb(url: string, max: number): Connected {
   const { hostname, password, pathname, port, username } = new URL(url);
   const pool = mariadb.createPool({
     host: hostname,
