@@ -314,6 +314,33 @@ describe("transactions", () => {
     expect(server.texts).toEqual([BEGIN, "EXEC p"]);
   });
 
+  test("so does one that has begun another in its place", async () => {
+    const { connect, server } = await openServer();
+    server.answer = ({ text }) => (text === "EXEC p" ? ["committed", "begun"] : undefined);
+    const connection = await connect();
+    await connection.begin();
+    await connection.query("EXEC p");
+    expect(await rejection(connection.query("INSERT b"))).toBeInstanceOf(TransactionError);
+    expect(await rejection(connection.commit())).toBeInstanceOf(TransactionError);
+    await connection.rollback();
+    expect(server.texts).toEqual([
+      BEGIN,
+      "EXEC p",
+      `IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION; ${READ_COMMITTED}`,
+    ]);
+  });
+
+  test("a commit without an answer is nobody's guess, however often it is asked for", async () => {
+    const { connect, server } = await openServer();
+    server.answer = ({ text }) => (text.startsWith("IF @@TRANCOUNT = 1") ? "hang up" : undefined);
+    const connection = await connect();
+    await connection.begin();
+    const first = await rejection(connection.commit());
+    expect(isSessionLost(first)).toBe(true);
+    expect(await rejection(connection.commit())).toBe(first);
+    await connection.rollback();
+  });
+
   test("a server that does not tell of transactions is asked at the commit", async () => {
     const { connect, server } = await openServer();
     server.answer = ({ text }) => (text === "UPDATE t" ? [{ error: 1205 }] : []);
