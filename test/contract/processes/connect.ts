@@ -6,10 +6,12 @@ import postgres from "postgres";
 import { fromBetterSqlite3 } from "../../../src/driver/better-sqlite3.ts";
 import type { ConnectionSource } from "../../../src/driver/connection.ts";
 import { fromMariadb } from "../../../src/driver/mariadb.ts";
+import { fromMssql } from "../../../src/driver/mssql.ts";
 import { fromMysql2 } from "../../../src/driver/mysql2.ts";
 import { fromPg } from "../../../src/driver/pg.ts";
 import { fromPostgresJs } from "../../../src/driver/postgres-js.ts";
 import { HandmadeSource } from "../../support/handmade.ts";
+import { loadMssql, openMssqlPool } from "../../support/mssql-pool.ts";
 import type { SourceKind } from "./protocol.ts";
 
 export interface Connected {
@@ -42,6 +44,10 @@ export function connectAs(kind: SourceKind, url: string, max: number): Connected
       const connectionLimit = `connectionLimit=${max}`;
       const pool = mariadb.createPool(`${url.replace(/^mysql:/, "mariadb:")}?${connectionLimit}`);
       return { source: fromMariadb(pool, { max }), end: () => pool.end() };
+    }
+    case "mssql": {
+      const pool = openMssqlPool(url, { max });
+      return { source: fromMssql(loadMssql(), pool), end: () => pool.close() };
     }
     case "sqlite file": {
       const source = fromBetterSqlite3(() => new Database(url), { max });
