@@ -34,6 +34,7 @@ export default defineConfig({
       },
       { test: { name: "runtimes", include: ["test/runtimes/**/*.test.ts"], ...database } },
       "test/integrations/vitest.config.ts",
+      "test/mssql/vitest.config.ts",
     ],
   },
 });

@@ -1,14 +1,32 @@
 import { TransactionError } from "../errors.ts";
 import type { TransactionControl } from "./transaction-control.ts";
 
+/** What stands for a nested transaction's begin, commit and rollback: what each runs, in order, at least one. */
+export interface SavepointWords {
+  set(name: string): string;
+  release(name: string): string;
+  rollback(name: string): readonly [string, ...string[]];
+}
+
+const STANDARD: SavepointWords = {
+  set: (name) => `SAVEPOINT ${name}`,
+  release: (name) => `RELEASE SAVEPOINT ${name}`,
+  rollback: (name) => [`ROLLBACK TO SAVEPOINT ${name}`, `RELEASE SAVEPOINT ${name}`],
+};
+
 /**
  * An ORM's transactions within one that is open already: its BEGIN, COMMIT and ROLLBACK become a
  * savepoint, its release and a rollback to it, nested as deep as it likes. The outer transaction is
  * out of its reach.
  */
 export class NestedTransactions {
+  readonly #words: SavepointWords;
   readonly #savepoints: string[] = [];
   #made = 0;
+
+  constructor(words: SavepointWords = STANDARD) {
+    this.#words = words;
+  }
 
   /**
    * Runs what stands for the statement, through `run`, and answers its first result.
@@ -25,7 +43,7 @@ export class NestedTransactions {
     }
     if (control.kind === "begin") {
       const savepoint = `intray_${++this.#made}`;
-      const result = await run(`SAVEPOINT ${savepoint}`);
+      const result = await run(this.#words.set(savepoint));
       this.#savepoints.push(savepoint);
       return result;
     }
@@ -37,13 +55,14 @@ export class NestedTransactions {
       );
     }
     if (control.kind === "commit") {
-      const result = await run(`RELEASE SAVEPOINT ${savepoint}`);
+      const result = await run(this.#words.release(savepoint));
       this.#savepoints.pop();
       return result;
     }
-    const result = await run(`ROLLBACK TO SAVEPOINT ${savepoint}`);
+    const [first, ...rest] = this.#words.rollback(savepoint);
+    const result = await run(first);
     this.#savepoints.pop();
-    await run(`RELEASE SAVEPOINT ${savepoint}`);
+    for (const text of rest) await run(text);
     return result;
   }
 }

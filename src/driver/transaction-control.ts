@@ -31,12 +31,18 @@ export function findTransactionControl(text: string): TransactionControl | undef
   // Nearly all SQL has none of these letters in a row, and is done here.
   if (!MAY_CONTROL.test(text)) return undefined;
   const statements = splitStatements(text);
+  let hasBlock = false;
   for (const { words } of statements) {
     const found = classify(words);
-    if (found !== undefined) return { ...found, isAlone: statements.length === 1 };
+    // What closes a block of T-SQL is no COMMIT.
+    const isBlockEnd = found?.keyword === "END" && hasBlock;
+    if (found !== undefined && !isBlockEnd) return { ...found, isAlone: statements.length === 1 };
+    hasBlock ||= BEGINS_BLOCK.has(words[0] ?? "");
   }
   return undefined;
 }
+
+const BEGINS_BLOCK: ReadonlySet<string> = new Set(["BEGIN", "IF", "ELSE", "WHILE"]);
 
 const MAY_CONTROL = /begin|start|commit|end|rollback|abort|prepare/i;
 
@@ -45,14 +51,17 @@ function classify(words: readonly string[]): Omit<TransactionControl, "isAlone">
   const chains = chainsOn(words);
   switch (first) {
     case "BEGIN":
-      return { kind: "begin", keyword: "BEGIN", chains: false };
+      return BEGINS.has(second ?? "")
+        ? { kind: "begin", keyword: "BEGIN", chains: false }
+        : undefined;
     case "START":
       return second === "TRANSACTION"
         ? { kind: "begin", keyword: "START TRANSACTION", chains: false }
         : undefined;
-    case "COMMIT":
     case "END":
-      return { kind: "commit", keyword: first, chains };
+      return ENDS.has(second ?? "") ? { kind: "commit", keyword: "END", chains } : undefined;
+    case "COMMIT":
+      return { kind: "commit", keyword: "COMMIT", chains };
     case "ABORT":
       return { kind: "rollback", keyword: "ABORT", chains };
     case "ROLLBACK":
@@ -66,8 +75,31 @@ function classify(words: readonly string[]): Omit<TransactionControl, "isAlone">
   }
 }
 
+/** What follows BEGIN where it begins a transaction. T-SQL has blocks too: BEGIN TRY, BEGIN SELECT... */
+const BEGINS: ReadonlySet<string> = new Set([
+  "",
+  "WORK",
+  "TRANSACTION",
+  "TRAN",
+  "DISTRIBUTED",
+  "DEFERRED",
+  "IMMEDIATE",
+  "EXCLUSIVE",
+  "CONCURRENT",
+  "ISOLATION",
+  "READ",
+  "NOT",
+  "DEFERRABLE",
+]);
+
+/** What follows END where it is another word for COMMIT. */
+const ENDS: ReadonlySet<string> = new Set(["", "WORK", "TRANSACTION", "AND"]);
+
+/** `ROLLBACK TO s`, and as T-SQL says it, `ROLLBACK TRANSACTION s`. */
 function isToSavepoint([, second, third]: readonly string[]): boolean {
-  return second === "TO" || ((second === "WORK" || second === "TRANSACTION") && third === "TO");
+  if (second === "WORK") return third === "TO";
+  if (second === "TRANSACTION" || second === "TRAN") return third !== undefined && third !== "AND";
+  return second === "TO";
 }
 
 function chainsOn(words: readonly string[]): boolean {

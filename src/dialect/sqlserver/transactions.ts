@@ -1,0 +1,54 @@
+import type { Step } from "../../driver/connection.ts";
+import type { IsolationLevel, TransactionMode } from "../../table/description.ts";
+
+type Begin = Extract<Step, { readonly kind: "begin" }>;
+
+/** The levels that SQL Server opens; `snapshot` where the database allows it. */
+export const isolations = [
+  "readUncommitted",
+  "readCommitted",
+  "repeatableRead",
+  "serializable",
+  "snapshot",
+] as const;
+
+const WORDS: { readonly [level: string]: string } = {
+  readUncommitted: "READ UNCOMMITTED",
+  readCommitted: "READ COMMITTED",
+  repeatableRead: "REPEATABLE READ",
+  serializable: "SERIALIZABLE",
+  snapshot: "SNAPSHOT",
+};
+
+/**
+ * How a transaction is opened: all that a transaction depends on is said, each time, since each is a setting of
+ * the session, and a pooled session has those that its last user left.
+ *
+ * - The level: READ COMMITTED where none is asked for. `sp_reset_connection` did not reset it before SQL Server
+ *   2014, and the pools of `tedious` do not send one.
+ * - NOCOUNT OFF: with it on, which a server can make the default, no statement says how many rows it changed.
+ * - XACT_ABORT OFF, the server's own default and that of the applications on these drivers: an error such as a
+ *   broken constraint undoes its own statement, and the savepoints behind which handlers' writes and
+ *   settlements stand can be gone back to. With it on, each such error would end the transaction, and with it the
+ *   row locks of the claim: a message whose handler met one could not be settled by who has it. What it would
+ *   give instead, an end of the transaction when the client gives a statement up, the adapter gives by closing
+ *   the connection.
+ *
+ * With XACT_ABORT off a statement of several goes on behind an error within it (the error is still thrown, and the
+ * transaction rolled back by who gets it). Text of several statements that may run outside of a transaction
+ * must not rely on what the session has: it begins with `SET XACT_ABORT ON`, which ends with the statement where
+ * that has parameters (it then runs within `sp_executesql`), or stands in TRY ... CATCH with a THROW.
+ *
+ * The text is a batch of its own: within `sp_executesql` the settings would end with it, and a transaction that
+ * is open at its end is error 266.
+ *
+ * @throws TypeError for what is no level of SQL Server.
+ */
+export function begin(level: IsolationLevel | TransactionMode | undefined): Begin {
+  const words = WORDS[level ?? "readCommitted"];
+  if (words === undefined) {
+    throw new TypeError(`SQL Server opens ${isolations.join(", ")}, not ${level}`);
+  }
+  const before = `SET NOCOUNT OFF; SET XACT_ABORT OFF; SET TRANSACTION ISOLATION LEVEL ${words}`;
+  return { kind: "begin", text: `${before}; BEGIN TRANSACTION`, beforeBegin: before };
+}
