@@ -89,7 +89,8 @@ DECLARE @taken TABLE ([id] uniqueidentifier NOT NULL PRIMARY KEY, [place] int NO
 
 /**
  * Fills `@window` with the first rows, `most` of them, due or expired. Merging the first rows of each kind gives
- * the first rows of both, so an aggregate's first row here is its first row at all.
+ * the first rows of both, so an aggregate's first row here is its first row at all. A row that is given back
+ * between the two readings is in both, and by UNION in the window once.
  */
 export function windowOfRows(names: InboxNames, most: string): string {
   const { column, table } = names;
@@ -107,7 +108,7 @@ FROM (
   SELECT TOP (${most}) [kinds].[aggregate_id], [kinds].[scheduled_at], [kinds].[created_at], [kinds].[id]
   FROM (
     ${firstRows("due")}
-    UNION ALL
+    UNION
     ${firstRows("expired")}
   ) AS [kinds]
   ORDER BY [kinds].[scheduled_at], [kinds].[created_at], [kinds].[id]

@@ -31,7 +31,7 @@ FROM (
       WHERE i.[source$1] = @src AND i.[consumption$1] = 'pull' AND i.[state$1] = N'pending' AND i.[scheduledAt$1] <= @now
       ORDER BY i.[scheduledAt$1], i.[createdAt$1], i.[id$1]
     ) AS due
-    UNION ALL
+    UNION
     SELECT expired.[aggregate_id], expired.[scheduled_at], expired.[created_at], expired.[id]
     FROM (
       SELECT TOP (50) i.[aggregateId$1] AS [aggregate_id], i.[scheduledAt$1] AS [scheduled_at], i.[createdAt$1] AS [created_at], i.[id$1] AS [id]

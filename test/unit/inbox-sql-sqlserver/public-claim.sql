@@ -32,7 +32,7 @@ FROM (
       WHERE i.[source] = @src AND i.[consumption] = 'pull' AND i.[state] = N'pending' AND i.[scheduled_at] <= @now
       ORDER BY i.[scheduled_at], i.[created_at], i.[id]
     ) AS due
-    UNION ALL
+    UNION
     SELECT expired.[aggregate_id], expired.[scheduled_at], expired.[created_at], expired.[id]
     FROM (
       SELECT TOP (@look) i.[aggregate_id] AS [aggregate_id], i.[scheduled_at] AS [scheduled_at], i.[created_at] AS [created_at], i.[id] AS [id]
