@@ -62,9 +62,9 @@ WHERE i.${column.source} = @src AND ${names.pending("i")} AND i.${column.aggrega
 ORDER BY i.${column.aggregateId}, ${names.order("i")};`;
   return {
     text: `${claimStart(names)}
-DECLARE @from nvarchar(255) = @p5, @at nvarchar(255), @row uniqueidentifier, @scheduled datetime2(7);
+DECLARE @from nvarchar(255) = @p5, @at nvarchar(255), @last nvarchar(255), @row uniqueidentifier, @scheduled datetime2(7);
 DECLARE @step int = 1, @free int = 0, @full bit = 0;
-${foundTable}
+DECLARE @found TABLE ([id] uniqueidentifier NOT NULL PRIMARY KEY, [step] int NULL);
 ${seek(">= @from")}
 WHILE @row IS NOT NULL AND @step <= ${walkSteps} AND @free < 2 * @most
 BEGIN
@@ -79,14 +79,17 @@ BEGIN
   END;
   SET @step = @step + 1;
   SET @row = NULL;
-  ${indented(seek("> @at"))}
+  SET @last = @at;
+  ${indented(seek("> @last"))}
 END;
 INSERT INTO @found ([id])
 SELECT TOP (@most) i.${column.id}
 FROM ${table} AS i WITH (READPAST)
 WHERE i.${column.source} = @src AND i.${column.aggregateId} IS NULL AND ${names.due("i")}
 ORDER BY ${names.order("i")};
-${expiredRows(
+INSERT INTO @found ([id])
+SELECT ranked.[id]
+${fromExpired(
   names,
   `ranked.[aggregate_id] IS NULL OR NOT EXISTS (
     SELECT 1
@@ -129,6 +132,8 @@ export function claimPastInOrderStatement(
   const names = inboxNames(schema);
   const { column, table } = names;
   checkBatchSize(settings.batchSize);
+  // Finds what was seen of an aggregate without reading all that was; equal where the collation says equal.
+  const sum = `CHECKSUM(i.${column.aggregateId})`;
   // `>=` alone is what an index can begin at; the rest of it sorts out the rows of that very instant.
   const behind = `i.${column.scheduledAt} >= @scheduled AND (
       i.${column.scheduledAt} > @scheduled
@@ -144,7 +149,7 @@ DECLARE @chunk TABLE (
   [id] uniqueidentifier NOT NULL PRIMARY KEY, [scheduled_at] datetime2(7) NOT NULL, [created_at] datetime2(7) NOT NULL,
   [place] int NOT NULL, [leads] bit NOT NULL
 );
-${foundTable}
+DECLARE @found TABLE ([sum] int NOT NULL, [id] uniqueidentifier NOT NULL, [free] bit NOT NULL, PRIMARY KEY ([sum], [id]));
 WHILE @read = ${chunkRows} AND @free < 2 * @most
 BEGIN
   DELETE FROM @chunk;
@@ -161,19 +166,21 @@ BEGIN
   FROM @chunk AS c
   ORDER BY c.[place] DESC;
   -- A busy aggregate's row is kept too: the aggregate may come free meanwhile, and a later row must not pass it.
-  INSERT INTO @found ([id], [step])
-  SELECT c.[id], CASE WHEN ${indented(isBusy(names, "i"))} THEN 0 ELSE 1 END
+  INSERT INTO @found ([sum], [id], [free])
+  SELECT ${sum}, c.[id], CASE WHEN ${indented(isBusy(names, "i"))} THEN 0 ELSE 1 END
   FROM @chunk AS c INNER JOIN ${table} AS i ON i.${column.id} = c.[id]
   WHERE c.[leads] = 1
     AND NOT EXISTS (
       SELECT 1
       FROM @found AS f INNER JOIN ${table} AS earlier ON earlier.${column.id} = f.[id]
-      WHERE earlier.${column.aggregateId} = i.${column.aggregateId}
+      WHERE f.[sum] = ${sum} AND earlier.${column.aggregateId} = i.${column.aggregateId}
     );
-  SET @free = (SELECT COUNT(*) FROM @found AS f WHERE f.[step] = 1);
+  SET @free = (SELECT COUNT(*) FROM @found AS f WHERE f.[free] = 1);
 END;
 -- An expired row behind the end of the walk may have a pending one before it that was not seen.
-${expiredRows(
+INSERT INTO @found ([sum], [id], [free])
+SELECT CHECKSUM(ranked.[aggregate_id]), ranked.[id], 1
+${fromExpired(
   names,
   `@read < ${chunkRows} OR ranked.[scheduled_at] < @scheduled
   OR (ranked.[scheduled_at] = @scheduled AND ranked.[created_at] < @created)
@@ -189,16 +196,10 @@ ${answer(
   };
 }
 
-/** What a walk has found; `step` says when, or whether it was free. */
-const foundTable =
-  "DECLARE @found TABLE ([id] uniqueidentifier NOT NULL PRIMARY KEY, [step] int NULL);";
-
-/** Adds to `@found` the first expired row of each aggregate, and those without one, where `condition` holds. */
-function expiredRows(names: InboxNames, condition: string): string {
+/** The first expired row of each aggregate, and those without one, as `ranked`, where `condition` holds. */
+function fromExpired(names: InboxNames, condition: string): string {
   const { column, table } = names;
-  return `INSERT INTO @found ([id])
-SELECT ranked.[id]
-FROM (
+  return `FROM (
   SELECT i.${column.aggregateId} AS [aggregate_id], ${placed(names, "i")},
     ROW_NUMBER() OVER (PARTITION BY i.${column.aggregateId} ORDER BY ${names.order("i")}) AS [rank]
   FROM ${table} AS i WITH (READPAST)

@@ -17,7 +17,7 @@ DECLARE @now datetime2(7) = SYSUTCDATETIME();
 DECLARE @most int = @p2, @hold bigint = @p3, @own uniqueidentifier = CAST(@p4 AS uniqueidentifier);
 DECLARE @window TABLE ([id] uniqueidentifier NOT NULL PRIMARY KEY, [place] int NOT NULL, [leads] bit NOT NULL);
 DECLARE @taken TABLE ([id] uniqueidentifier NOT NULL PRIMARY KEY, [place] int NOT NULL, [expired] bit NOT NULL);
-DECLARE @from nvarchar(255) = @p5, @at nvarchar(255), @row uniqueidentifier, @scheduled datetime2(7);
+DECLARE @from nvarchar(255) = @p5, @at nvarchar(255), @last nvarchar(255), @row uniqueidentifier, @scheduled datetime2(7);
 DECLARE @step int = 1, @free int = 0, @full bit = 0;
 DECLARE @found TABLE ([id] uniqueidentifier NOT NULL PRIMARY KEY, [step] int NULL);
 SELECT TOP (1) @at = i.[aggregate_id], @row = i.[id],
@@ -38,10 +38,11 @@ BEGIN
   END;
   SET @step = @step + 1;
   SET @row = NULL;
+  SET @last = @at;
   SELECT TOP (1) @at = i.[aggregate_id], @row = i.[id],
     @scheduled = i.[scheduled_at]
   FROM [inbox] AS i WITH (READPAST)
-  WHERE i.[source] = @src AND i.[consumption] = 'pull' AND i.[state] = N'pending' AND i.[aggregate_id] > @at
+  WHERE i.[source] = @src AND i.[consumption] = 'pull' AND i.[state] = N'pending' AND i.[aggregate_id] > @last
   ORDER BY i.[aggregate_id], i.[scheduled_at], i.[created_at], i.[id];
 END;
 INSERT INTO @found ([id])

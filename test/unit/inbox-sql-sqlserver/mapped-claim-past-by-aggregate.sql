@@ -17,7 +17,7 @@ DECLARE @now datetime2(7) = SYSUTCDATETIME();
 DECLARE @most int = @p2, @hold bigint = @p3, @own uniqueidentifier = CAST(@p4 AS uniqueidentifier);
 DECLARE @window TABLE ([id] uniqueidentifier NOT NULL PRIMARY KEY, [place] int NOT NULL, [leads] bit NOT NULL);
 DECLARE @taken TABLE ([id] uniqueidentifier NOT NULL PRIMARY KEY, [place] int NOT NULL, [expired] bit NOT NULL);
-DECLARE @from nvarchar(255) = @p5, @at nvarchar(255), @row uniqueidentifier, @scheduled datetime2(7);
+DECLARE @from nvarchar(255) = @p5, @at nvarchar(255), @last nvarchar(255), @row uniqueidentifier, @scheduled datetime2(7);
 DECLARE @step int = 1, @free int = 0, @full bit = 0;
 DECLARE @found TABLE ([id] uniqueidentifier NOT NULL PRIMARY KEY, [step] int NULL);
 SELECT TOP (1) @at = i.[aggregateId$1], @row = i.[id$1],
@@ -38,10 +38,11 @@ BEGIN
   END;
   SET @step = @step + 1;
   SET @row = NULL;
+  SET @last = @at;
   SELECT TOP (1) @at = i.[aggregateId$1], @row = i.[id$1],
     @scheduled = i.[scheduledAt$1]
   FROM [Messaging].[letters] AS i WITH (READPAST)
-  WHERE i.[source$1] = @src AND i.[consumption$1] = 'pull' AND i.[state$1] = N'pending' AND i.[aggregateId$1] > @at
+  WHERE i.[source$1] = @src AND i.[consumption$1] = 'pull' AND i.[state$1] = N'pending' AND i.[aggregateId$1] > @last
   ORDER BY i.[aggregateId$1], i.[scheduledAt$1], i.[createdAt$1], i.[id$1];
 END;
 INSERT INTO @found ([id])

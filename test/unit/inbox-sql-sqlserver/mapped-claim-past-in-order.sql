@@ -24,7 +24,7 @@ DECLARE @chunk TABLE (
   [id] uniqueidentifier NOT NULL PRIMARY KEY, [scheduled_at] datetime2(7) NOT NULL, [created_at] datetime2(7) NOT NULL,
   [place] int NOT NULL, [leads] bit NOT NULL
 );
-DECLARE @found TABLE ([id] uniqueidentifier NOT NULL PRIMARY KEY, [step] int NULL);
+DECLARE @found TABLE ([sum] int NOT NULL, [id] uniqueidentifier NOT NULL, [free] bit NOT NULL, PRIMARY KEY ([sum], [id]));
 WHILE @read = 500 AND @free < 2 * @most
 BEGIN
   DELETE FROM @chunk;
@@ -47,8 +47,8 @@ BEGIN
   FROM @chunk AS c
   ORDER BY c.[place] DESC;
   -- A busy aggregate's row is kept too: the aggregate may come free meanwhile, and a later row must not pass it.
-  INSERT INTO @found ([id], [step])
-  SELECT c.[id], CASE WHEN EXISTS (
+  INSERT INTO @found ([sum], [id], [free])
+  SELECT CHECKSUM(i.[aggregateId$1]), c.[id], CASE WHEN EXISTS (
       SELECT 1
       FROM [Messaging].[letters] AS busy
       WHERE busy.[source$1] = @src
@@ -60,13 +60,13 @@ BEGIN
     AND NOT EXISTS (
       SELECT 1
       FROM @found AS f INNER JOIN [Messaging].[letters] AS earlier ON earlier.[id$1] = f.[id]
-      WHERE earlier.[aggregateId$1] = i.[aggregateId$1]
+      WHERE f.[sum] = CHECKSUM(i.[aggregateId$1]) AND earlier.[aggregateId$1] = i.[aggregateId$1]
     );
-  SET @free = (SELECT COUNT(*) FROM @found AS f WHERE f.[step] = 1);
+  SET @free = (SELECT COUNT(*) FROM @found AS f WHERE f.[free] = 1);
 END;
 -- An expired row behind the end of the walk may have a pending one before it that was not seen.
-INSERT INTO @found ([id])
-SELECT ranked.[id]
+INSERT INTO @found ([sum], [id], [free])
+SELECT CHECKSUM(ranked.[aggregate_id]), ranked.[id], 1
 FROM (
   SELECT i.[aggregateId$1] AS [aggregate_id], i.[scheduledAt$1] AS [scheduled_at], i.[createdAt$1] AS [created_at], i.[id$1] AS [id],
     ROW_NUMBER() OVER (PARTITION BY i.[aggregateId$1] ORDER BY i.[scheduledAt$1], i.[createdAt$1], i.[id$1]) AS [rank]
