@@ -121,7 +121,11 @@ const INBOX_SOURCES = { ...SOURCES, mssql: TARGETS.mssql };
 
 /** The same tests on every database that carries an inbox; `words` are what they say there. */
 export function forEachInbox(needs: Needs, define: (open: Open, words: InboxWords) => void): void {
-  const found = namesOf(INBOX_SOURCES).filter((name) => isFitting(INBOX_SOURCES[name], needs));
+  const found = namesOf(INBOX_SOURCES)
+    .filter((name) => isFitting(INBOX_SOURCES[name], needs))
+    .filter((name) =>
+      [undefined, INBOX_SOURCES[name].database].some((each) => each === needs.dialect),
+    );
   for (const name of found) {
     const kind = INBOX_SOURCES[name];
     forSource(name, kind, (open) => define(open, inboxWords(kind.database)));
