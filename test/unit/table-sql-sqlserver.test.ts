@@ -108,7 +108,7 @@ function formsOf(table: TableDescription, settings: ClaimSettings): Statement | 
 function partsOf([which, statement]: readonly [string, Statement]): [string, Statement][] {
   const { program } = statement;
   if (program === undefined) return [[which, statement]];
-  return program.parts.flatMap((part) => partsOf([which, { ...part, program: undefined }]));
+  return program.parts.map((part) => [which, part]);
 }
 
 describe.each(Object.entries(tables))("%s", (name, table) => {
@@ -143,9 +143,7 @@ describe.each(Object.entries(tables))("%s", (name, table) => {
     }
     // An OUTPUT to the client is refused where the table has triggers (Msg 334).
     const outputs = text.match(/^OUTPUT /gm) ?? [];
-    expect(text.match(/\bINTO @\w+ \([^)]*\)(?!\nSELECT|\nVALUES| VALUES)/g) ?? []).toHaveLength(
-      outputs.length,
-    );
+    expect(text.match(/^OUTPUT [^;]*?\bINTO @/gm) ?? []).toHaveLength(outputs.length);
   });
 });
 
