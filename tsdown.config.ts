@@ -12,6 +12,7 @@ const library = {
   pglite: "src/driver/pglite.ts",
   mysql2: "src/driver/mysql2.ts",
   mariadb: "src/driver/mariadb.ts",
+  mssql: "src/driver/mssql.ts",
   "better-sqlite3": "src/driver/better-sqlite3.ts",
   "node-sqlite": "src/driver/node-sqlite.ts",
   "bun-sqlite": "src/driver/bun-sqlite.ts",

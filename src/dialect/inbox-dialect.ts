@@ -5,6 +5,8 @@ import type { InboxStatement } from "./inbox-statement.ts";
 
 /** What an inbox worker needs of a database: its statements, and what its errors mean. */
 export interface InboxDialect {
+  /** What a connection source calls this database. */
+  readonly database: string;
   /** Opens a transaction at READ COMMITTED, whatever the session's default is. */
   readonly begin: Step;
   /** The placeholder of the parameter at this position, counted from 1. */
@@ -38,6 +40,8 @@ export interface InboxWorkerStatements {
   readonly retry: InboxStatement;
   readonly dead: InboxStatement;
   readonly readBack: InboxStatement;
+  /** Answers a row, `unmet`, for what the server would have to be and is not. Left out: nothing is asked. */
+  readonly requirements?: InboxStatement;
   readonly columns: InboxStatement;
   readonly indexes: InboxStatement;
   /** Server settings that would end a handler's transaction. */

@@ -32,7 +32,7 @@ const SAVE_TRANSACTION: SavepointWords = {
 /**
  * The handler's transaction as one of `mssql`: its requests, and nothing that ends the transaction or gives the
  * connection back. A request asks for the connection and says when it is done with it; in between nobody else
- * has it, so requests and `tx.query` go in the order in which they were made.
+ * has it: requests and `tx.query` go in the order in which they ask for it.
  */
 export function guardMssqlClient(
   session: MssqlSession,
@@ -115,11 +115,10 @@ export function guardMssqlClient(
 interface TediousRequest {
   sqlTextOrProcedure: unknown;
   callback(error: unknown, ...rest: unknown[]): void;
-  once(event: string, listener: () => void): unknown;
 }
 
 function isTediousRequest(value: unknown): value is TediousRequest {
-  return hasMethods(value, ["callback", "once"]) && "sqlTextOrProcedure" in value;
+  return hasMethods(value, ["callback"]) && "sqlTextOrProcedure" in value;
 }
 
 /** What requests do with a connection, each looked at before it is sent. */
@@ -127,9 +126,9 @@ function guardedConnection(session: MssqlSession, nested: NestedTransactions): o
   const { connection } = session;
   const send = (name: string) => (request: unknown) => {
     if (!isTediousRequest(request)) throw new TransactionError("takes a request of mssql");
-    request.once("cancel", () =>
-      session.break(new TransactionError("a request was given up, or had no answer in time")),
-    );
+    onceAnswered(request, (error) => {
+      if (isObject(error)) session.failed(error);
+    });
     const text = typeof request.sqlTextOrProcedure === "string" ? request.sqlTextOrProcedure : "";
     const control = name === "callProcedure" ? undefined : findTransactionControl(text);
     if (control === undefined) call(connection, name, [request]);
@@ -159,19 +158,23 @@ async function asSavepoint(
     await nested.control(control, (text) => {
       isSent = true;
       return new Promise<void>((resolve, reject) => {
-        const answered = request.callback.bind(request);
         request.sqlTextOrProcedure = text;
-        request.callback = (error, ...rest) => {
-          if (isObject(error)) reject(error);
-          else resolve();
-          answered(error, ...rest);
-        };
+        onceAnswered(request, (error) => (isObject(error) ? reject(error) : resolve()));
         connection.execSqlBatch(request);
       });
     });
   } catch (error) {
     if (!isSent) request.callback(error);
   }
+}
+
+/** Looks at an answer before the one who waits for it. */
+function onceAnswered(request: TediousRequest, look: (error: unknown) => void): void {
+  const answered = request.callback.bind(request);
+  request.callback = (error, ...rest) => {
+    look(error);
+    answered(error, ...rest);
+  };
 }
 
 function call(target: object, name: string, args: readonly unknown[]): unknown {

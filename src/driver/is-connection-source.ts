@@ -6,7 +6,7 @@ import type { ConnectionSource } from "./connection.ts";
  * another copy of this library will do.
  */
 export function isConnectionSource(value: unknown): value is ConnectionSource {
-  if (!hasMethods(value, ["connect"]) || looksLikePool(value)) return false;
+  if (!hasMethods(value, ["connect"]) || looksLikePool(value) || isMssqlPool(value)) return false;
   const max: unknown = Reflect.get(value, "max");
   const listen: unknown = Reflect.get(value, "listen");
   return (
@@ -22,6 +22,9 @@ export function connectionSourceHint(value: unknown): string {
   if (hasMethods(value, ["connect"]) && looksLikePool(value)) {
     return "it is a pool of pg; wrap it: fromPg(pool)";
   }
+  if (isMssqlPool(value)) {
+    return "it is a pool of mssql; wrap it: fromMssql(sql, pool)";
+  }
   if (hasMethods(value, ["unsafe", "reserve"])) {
     return "it is an sql of postgres.js; wrap it: fromPostgresJs(sql)";
   }
@@ -34,4 +37,9 @@ export function connectionSourceHint(value: unknown): string {
 /** A bare pool has `connect` too, and its clients know neither `begin` nor `commit`. */
 function looksLikePool(value: object): boolean {
   return hasMethods(value, ["connect", "query", "end"]) && "totalCount" in value;
+}
+
+/** It has `connect` too, which opens the pool. */
+function isMssqlPool(value: unknown): boolean {
+  return hasMethods(value, ["connect", "request", "batch", "transaction"]);
 }

@@ -66,7 +66,9 @@ export interface RequestParent {
  *
  * It knows whether the transaction that was begun on it is still open, since the server tells the driver of each
  * begin, commit and rollback, whoever asked for it. What belongs into a transaction is never sent without it: a
- * statement of the handler's may have ended it, or an error that rolled it back and that nobody let pass.
+ * statement of the handler's may have ended it, or an error that rolled it back and that nobody let pass. (Of a
+ * rollback to a savepoint it tells nothing: Microsoft's own drivers forget the transaction when they are told of a
+ * rollback, and go on in it after one to a savepoint.)
  *
  *     none --begun--> open --committed, rolled back--> none
  *                      |--the server says that it is over--> over     sends nothing until it is rolled back
@@ -106,9 +108,15 @@ export class MssqlSession {
     return this.#isOpen;
   }
 
-  /** The connection is in doubt: nothing is sent on it any more. */
-  break(error: Error): void {
-    this.#broken ??= error;
+  /** A request has failed: what is open may be over, or the connection in doubt. Notes on the error which it is. */
+  failed(error: unknown): void {
+    if (isSessionLost(error)) {
+      this.#broken ??= asError(error);
+    } else if (this.#isOpen && this.#tells) {
+      const isOver = this.#isOver();
+      if (isOver) this.#endedBy ??= error;
+      noteTransaction(error, isOver);
+    }
   }
 
   /** Waits until the connection is free, and answers the function that lets the next one have it. */
@@ -190,12 +198,7 @@ export class MssqlSession {
     try {
       return await answer;
     } catch (error) {
-      if (isSessionLost(error)) this.break(asError(error));
-      else if (this.#isOpen && this.#tells) {
-        const isOver = this.#isOver();
-        if (isOver) this.#endedBy ??= error;
-        noteTransaction(error, isOver);
-      }
+      this.failed(error);
       throw error;
     }
   }

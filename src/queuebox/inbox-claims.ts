@@ -22,7 +22,8 @@ import { releaseLeases } from "./inbox-leases.ts";
  * message of one aggregate when an earlier message becomes visible between their snapshots. Looking
  * again after the commit settles it: of two claims, the one that commits later always sees the
  * other. Nobody waits for anybody, and it also catches what a lock among claimers cannot: a lease
- * that was renewed just when it seemed to have ended.
+ * that was renewed just when it seemed to have ended. On SQL Server claims do take turns, and the look
+ * is for that lease, and for claims by others that do not take part in the lock.
  */
 export class InboxClaims {
   readonly #context: InboxContext;

@@ -13,7 +13,7 @@ export interface InboxTable {
 /**
  * Looks whether the table fits, and says what would hurt later.
  *
- * @throws FatalError where the table or a column is missing.
+ * @throws FatalError where the table or a column is missing, or the server is not what the statements take.
  */
 export async function inspectTable(
   context: InboxContext,
@@ -21,6 +21,12 @@ export async function inspectTable(
 ): Promise<InboxTable> {
   return await withConnection(context.source, signal, async (connection) => {
     const { statements } = context;
+    if (statements.requirements !== undefined) {
+      const unmet = await runStatement<{ unmet: string }>(connection, statements.requirements, {});
+      if (unmet.rows.length > 0) {
+        throw new FatalError(new SchemaError(unmet.rows.map((row) => row.unmet).join("; ")));
+      }
+    }
     const columns = await runStatement<CatalogueRow>(connection, statements.columns, {});
     checkColumns(context, columns.rows);
     const indexes = await runStatement<{ by_aggregate: boolean }>(

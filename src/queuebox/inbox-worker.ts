@@ -141,8 +141,15 @@ function contextOf(
   options: ResolvedInboxOptions,
 ): Omit<InboxContext, "ended"> {
   const dialect = inboxDialects[options.dialect];
-  if (dialect === undefined) {
-    throw new RangeError(`dialect "${options.dialect}" is not built yet in this version`);
+  if (source.database !== undefined && source.database !== dialect.database) {
+    throw new TypeError(
+      `dialect: "${options.dialect}" does not fit these connections, which are to ${source.database}`,
+    );
+  }
+  if (options.listenNotify && dialect.channel === undefined) {
+    throw new TypeError(
+      `listenNotify takes a database that notifies; dialect "${options.dialect}" has none`,
+    );
   }
   if (options.listenNotify && source.listen === undefined) {
     throw new TypeError("listenNotify takes a connection source that has a method listen");

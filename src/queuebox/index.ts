@@ -14,6 +14,7 @@ export type {
   StatementStep,
   Step,
 } from "../driver/connection.ts";
+export * from "../driver/mssql.ts";
 export * from "../driver/pg.ts";
 export * from "../driver/pglite.ts";
 export * from "../driver/postgres-js.ts";

@@ -1,19 +1,28 @@
 import { describe, expect, test } from "vitest";
 import { describeOn } from "../support/databases.ts";
+import { tsqlFaults } from "../support/tsql.ts";
 import { emptyDatabase } from "./inbox-database.ts";
 import { folderWith, jsonError, queuebox } from "./run-cli.ts";
 
 const MAP = JSON.stringify({ table: "app.letters", payload: "body", id: "letter$1" });
 
 describe("intray queuebox ddl", () => {
-  test("has no SQL Server yet, and says so", async () => {
-    for (const command of ["ddl", "sql"]) {
-      const args = [command, "--dialect", "sqlserver", "--json"];
-      expect(jsonError(await queuebox(args))).toEqual({
-        code: 2,
-        error: { code: "USAGE", message: expect.stringContaining("sqlserver is not built yet") },
-      });
-    }
+  test("prints SQL Server's, which is T-SQL, and has no notifications there", async () => {
+    const folder = await folderWith({ "map.json": MAP });
+    const schema = ["--schema", `${folder}/map.json`];
+    const args = ["ddl", "--dialect", "sqlserver", "--extra-indexes", ...schema];
+    const { code, stdout, stderr } = await queuebox(args);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(tsqlFaults(stdout, 0)).toEqual([]);
+    expect(stdout).toContain("CREATE TABLE [app].[letters]");
+    expect(stdout).toContain("CREATE INDEX [letters_aggregate_due_idx]");
+    const json = await queuebox([...args, "--json"]);
+    expect(JSON.parse(json.stdout)).toMatchObject({ dialect: "sqlserver" });
+    expect(JSON.parse(json.stdout).statements).toHaveLength(5);
+    expect(jsonError(await queuebox([...args, "--listen-notify", "--json"]))).toEqual({
+      code: 2,
+      error: { code: "USAGE", message: expect.stringContaining("--listen-notify takes") },
+    });
   });
 
   test("prints the statements as JSON", async () => {

@@ -2,6 +2,7 @@ import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { defaultSchema, inboxSql } from "../../src/queuebox/index.ts";
+import { tsqlFaults } from "../support/tsql.ts";
 import { folderWith, queuebox } from "./run-cli.ts";
 
 const PARAMETERS = {
@@ -28,6 +29,24 @@ describe("intray queuebox sql", () => {
       expect(text.trimEnd()).toMatch(/;$/);
     }
     expect(await readFile(join(folder, "claim.sql"), "utf8")).toContain("::text");
+  });
+
+  test("writes SQL Server's, which are T-SQL once the parameters are bound by their names", async () => {
+    const folder = join(await folderWith(), "sql");
+    const { code, stdout } = await queuebox(["sql", "--dialect", "sqlserver", "--out", folder]);
+    expect(code).toBe(0);
+    expect(stdout.trim().split("\n")).toHaveLength(5);
+    for (const [name, params] of Object.entries(PARAMETERS)) {
+      const text = await readFile(join(folder, `${name}.sql`), "utf8");
+      expect(text).not.toMatch(/@p\d/);
+      const bound = text.replace(/(?<!:):([a-z_]+)/g, "@$1");
+      const names = params.map((param) => `@${param}`);
+      // A driver declares what it binds, so a variable of that name in the text would be there twice.
+      const declared = `DECLARE ${names.map((each) => `${each} nvarchar(max)`).join(", ")};\n`;
+      expect(tsqlFaults(declared + bound, 0)).toEqual([]);
+      for (const each of names) expect(bound).toContain(each);
+      expect(text).toMatch(/[^;];\n$/);
+    }
   });
 
   test("prints what inboxSql answers, but for the names", async () => {

@@ -1,6 +1,5 @@
 import { execFile } from "node:child_process";
 import { existsSync, statSync } from "node:fs";
-import { createRequire } from "node:module";
 import { join } from "node:path";
 import { promisify } from "node:util";
 
@@ -13,9 +12,4 @@ export default async function install(): Promise<void> {
   if (existsSync(installed) && statSync(installed).mtimeMs >= statSync(lock).mtimeMs) return;
   const flags = ["--no-audit", "--no-fund", "--ignore-scripts", "--prefer-offline"];
   await promisify(execFile)("npm", ["ci", ...flags], { cwd: FOLDER });
-}
-
-/** `mssql` from this folder, wherever the test is that asks for it. */
-export function loadMssql(): unknown {
-  return createRequire(join(FOLDER, "package.json"))("mssql");
 }

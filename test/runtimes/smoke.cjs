@@ -8,6 +8,7 @@ const doors = {
   pglite: require("intray/pglite"),
   mysql2: require("intray/mysql2"),
   mariadb: require("intray/mariadb"),
+  mssql: require("intray/mssql"),
   betterSqlite3: require("intray/better-sqlite3"),
   nodeSqlite: require("intray/node-sqlite"),
   bunSqlite: require("intray/bun-sqlite"),

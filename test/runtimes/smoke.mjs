@@ -3,6 +3,7 @@ import * as intray from "intray";
 import * as betterSqlite3 from "intray/better-sqlite3";
 import * as bunSqlite from "intray/bun-sqlite";
 import * as mariadb from "intray/mariadb";
+import * as mssql from "intray/mssql";
 import * as mysql2 from "intray/mysql2";
 import * as nodeSqlite from "intray/node-sqlite";
 import * as pg from "intray/pg";
@@ -30,6 +31,7 @@ const doors = {
   pglite,
   mysql2,
   mariadb,
+  mssql,
   betterSqlite3,
   nodeSqlite,
   bunSqlite,

@@ -30,6 +30,7 @@ const doors = [
   "/pglite",
   "/mysql2",
   "/mariadb",
+  "/mssql",
   "/better-sqlite3",
   "/node-sqlite",
   "/bun-sqlite",

@@ -84,14 +84,14 @@ export async function openTables(
     ...opened,
     create,
     effect: words.effect,
-    later: `due > ${words.now}`,
+    later: words.truth(`due > ${words.now}`),
     async effects() {
       const found = await opened.query<{ what: string }>("SELECT what FROM effects ORDER BY n");
       return found.rows.map(({ what }) => what);
     },
     async rows({ description }) {
       const found = await opened.query<StoredRow>(
-        `SELECT ${words.text("id")} AS id, grp, attempt, due > ${words.now} AS later, reason,
+        `SELECT ${words.text("id")} AS id, grp, attempt, ${words.truth(`due > ${words.now}`)} AS later, reason,
           ${words.text("payload")} AS payload FROM ${description.name} ORDER BY id`,
       );
       // Truth is a number where there is no type for it.

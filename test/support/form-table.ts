@@ -101,10 +101,11 @@ export async function openForm(open: Open, options: FormTableOptions): Promise<O
       return ids;
     },
     async rows() {
-      const { now, text } = words;
+      const { now, text, truth } = words;
       const { rows } = await opened.query<StoredForm>(
-        `SELECT ${text("id")} AS id, pay AS text, grp AS of_group, att AS attempt, done IS NOT NULL AS is_done,
-          lease > ${now} AS is_leased, due > ${now} AS is_later FROM jobs ORDER BY id`,
+        `SELECT ${text("id")} AS id, pay AS text, grp AS of_group, att AS attempt,
+          ${truth("done IS NOT NULL")} AS is_done, ${truth(`lease > ${now}`)} AS is_leased,
+          ${truth(`due > ${now}`)} AS is_later FROM jobs ORDER BY id`,
       );
       // Truth is a number where there is no type for it.
       return rows.map((row) => ({

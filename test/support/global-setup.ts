@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { TestProject } from "vitest/node";
+import { findMssql } from "./borrowed-mssql.ts";
 import { findMysql } from "./borrowed-mysql.ts";
 import { borrowPostgres, DATABASE_PREFIX } from "./borrowed-postgres.ts";
 import { type Server, type StartedServer, startPostgres } from "./kept-server.ts";
@@ -52,9 +53,10 @@ async function startAll(run: string) {
   const required = requiredDatabases(process.env["INTRAY_REQUIRE"]);
   const chosen = chosenDatabases(process.env["INTRAY_ONLY"]);
   const wants = (...names: readonly DatabaseName[]) => names.some((name) => chosen.has(name));
-  const [postgres, mysql] = await Promise.all([
+  const [postgres, mysql, mssql] = await Promise.all([
     wants("postgres") ? findPostgres(run) : LEFT_OUT,
     wants("mariadb", "mysql") ? findMysql(run) : { ...LEFT_OUT, kind: "mariadb" as const },
+    wants("sqlserver") ? findMssql(run) : LEFT_OUT,
   ]);
   const servers: Record<DatabaseName, Server> = {
     postgres: postgres.server,
@@ -63,8 +65,10 @@ async function startAll(run: string) {
     mariadb: { missing: "MYSQL_URL leads to MySQL itself" },
     mysql: { missing: "MYSQL_URL names no MySQL" },
     [mysql.kind]: mysql.server,
+    sqlserver: mssql.server,
   };
-  const stop = async () => void (await Promise.all([postgres.stop(), mysql.stop()]));
+  const stop = async () =>
+    void (await Promise.all([postgres, mysql, mssql].map((server) => server.stop())));
   for (const name of DATABASES) {
     const server = servers[name];
     if (!("missing" in server)) continue;

@@ -1,5 +1,5 @@
 /** The databases of the test matrix. A name in INTRAY_REQUIRE must be there, or the run fails. */
-export const DATABASES = ["postgres", "pglite", "sqlite", "mariadb", "mysql"] as const;
+export const DATABASES = ["postgres", "pglite", "sqlite", "mariadb", "mysql", "sqlserver"] as const;
 
 export type DatabaseName = (typeof DATABASES)[number];
 

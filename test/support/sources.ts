@@ -7,13 +7,16 @@ import type { Dialect } from "../../src/dialect/dialect.ts";
 import { dialectNamed } from "../../src/dialect/dialects.ts";
 import type { ConnectionSource, QueryResult } from "../../src/driver/connection.ts";
 import { fromMariadb } from "../../src/driver/mariadb.ts";
+import { fromMssql } from "../../src/driver/mssql.ts";
 import { fromMysql2 } from "../../src/driver/mysql2.ts";
 import { fromPg } from "../../src/driver/pg.ts";
 import { fromPglite } from "../../src/driver/pglite.ts";
 import { fromPostgresJs } from "../../src/driver/postgres-js.ts";
 import type { FormName } from "../../src/table/description.ts";
-import { createDatabase, isMissing } from "./databases.ts";
+import { createDatabase, isMissing, type TestDatabase } from "./databases.ts";
 import { HandmadeSource } from "./handmade.ts";
+import { createMssqlDatabase } from "./mssql-database.ts";
+import { loadMssql, openMssqlPool } from "./mssql-pool.ts";
 import { createMysqlDatabase } from "./mysql-database.ts";
 import { abandonPglite, emptyPglite } from "./pglite.ts";
 import { chosenDatabases, type DatabaseName } from "./requirements.ts";
@@ -34,6 +37,8 @@ const TARGETS = {
   mariadb: { database: "mariadb", connections: "many", connect: connectMariadb },
   // Where MYSQL_URL leads to MySQL itself.
   "mysql2 on MySQL": { database: "mysql", connections: "many", connect: connectMysql2 },
+  // Where MSSQL_URL leads to a SQL Server.
+  mssql: { database: "sqlserver", connections: "many", connect: connectMssql },
   // Beside each other in one file, of which one writes at a time.
   "sqlite file": { database: "sqlite", connections: "one writer", open: openSqliteFile },
   "sqlite in memory": { database: "sqlite", connections: "one", open: openSqlite },
@@ -119,6 +124,7 @@ export interface Target {
 /** The same on every database: such tests hold no SQL of their own but what all of them read. */
 export function forEachTarget(needs: Needs, define: (target: Target, open: Open) => void): void {
   const found = namesOf(TARGETS)
+    .filter((name) => hasDialect(TARGETS[name]))
     .map((name) => ({ name, dialect: dialectOf(TARGETS[name]) }))
     .filter(({ dialect, name }) => {
       if (needs.dialect !== undefined && dialect.name !== needs.dialect) return false;
@@ -138,6 +144,15 @@ function nothingToTest(): void {
 
 function dialectOf({ database }: SourceKind): Dialect {
   return dialectNamed(DIALECTS[database] ?? database);
+}
+
+/** A driver may be there before the dialect of its database is. */
+function hasDialect(kind: SourceKind): boolean {
+  try {
+    return dialectOf(kind) !== undefined;
+  } catch {
+    return false;
+  }
 }
 
 /** The names of dialects that are not their databases'. */
@@ -184,8 +199,7 @@ async function openSource(kind: SourceKind, options: OpenOptions = {}): Promise<
   const { connect, open } = kind;
   if (open !== undefined) return await open(options);
   if (connect === undefined) throw new Error("a source has connections or is opened");
-  const isMysql = kind.database === "mariadb" || kind.database === "mysql";
-  const database = await (isMysql ? createMysqlDatabase(kind.database) : createDatabase());
+  const database = await createOn(kind.database);
   const all: Connected[] = [];
   const add = ({ max = 5 }: OpenOptions = {}): ConnectionSource => {
     const connected = connect(database.url, max);
@@ -195,7 +209,7 @@ async function openSource(kind: SourceKind, options: OpenOptions = {}): Promise<
   let closing: Promise<void> | undefined;
   return {
     source: add(options),
-    dialect: isMysql ? "mysql" : "postgres",
+    dialect: DIALECTS[kind.database] ?? kind.database,
     url: database.url,
     query: (text, params) => database.query(text, params),
     another: add,
@@ -204,6 +218,19 @@ async function openSource(kind: SourceKind, options: OpenOptions = {}): Promise<
       return closing;
     },
   };
+}
+
+/** An empty database on a server. */
+function createOn(database: DatabaseName): Promise<TestDatabase> {
+  switch (database) {
+    case "mariadb":
+    case "mysql":
+      return createMysqlDatabase(database);
+    case "sqlserver":
+      return createMssqlDatabase();
+    default:
+      return createDatabase();
+  }
 }
 
 /** A pool ends when all its connections are back. Those that are not go with the database. */
@@ -342,6 +369,16 @@ function connectMariadb(url: string, max: number): Connected {
     acquireTimeout: 60_000,
   });
   return { source: fromMariadb(pool, { max }), end: () => pool.end() };
+}
+
+function connectMssql(url: string, max: number): Connected {
+  const pool = openMssqlPool(url, { max });
+  return {
+    source: fromMssql(loadMssql(), pool),
+    end: async () => {
+      if (pool.connected) await pool.close();
+    },
+  };
 }
 
 function connectHandmade(url: string): Connected {

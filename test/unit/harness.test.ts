@@ -13,13 +13,14 @@ describe("INTRAY_REQUIRE", () => {
       "sqlite",
       "mariadb",
       "mysql",
+      "sqlserver",
     ]);
     expect([...requiredDatabases(undefined)]).toEqual([]);
   });
 
   test("INTRAY_ONLY chooses, and without it all are chosen", () => {
     expect([...chosenDatabases("sqlite")]).toEqual(["sqlite"]);
-    expect([...chosenDatabases("")]).toEqual(["postgres", "pglite", "sqlite", "mariadb", "mysql"]);
+    expect([...chosenDatabases("")]).toEqual([...requiredDatabases("all")]);
     expect(() => chosenDatabases("oracle")).toThrow(/INTRAY_ONLY names "oracle"/);
   });
 

@@ -241,6 +241,25 @@ describe("the constructor of an inbox worker", () => {
     );
   });
 
+  test("refuses to listen on a database that does not notify", () => {
+    const listening = { ...nowhere, listen: () => Promise.reject(new Error("no")) };
+    const options = { source, listenNotify: true, dialect: "sqlserver" } as const;
+    expect(() => new InboxWorker(listening, options)).toThrow(
+      /listenNotify takes a database that notifies; dialect "sqlserver" has none/,
+    );
+  });
+
+  test("refuses connections to another database than the dialect's", () => {
+    const attempt = (database: string, dialect: "postgresql" | "sqlserver") =>
+      new InboxWorker({ ...nowhere, database }, { source, dialect });
+    expect(() => attempt("sqlserver", "postgresql")).toThrow(
+      /dialect: "postgresql" does not fit these connections, which are to sqlserver/,
+    );
+    expect(() => attempt("postgres", "sqlserver")).toThrow(TypeError);
+    attempt("sqlserver", "sqlserver");
+    attempt("postgres", "postgresql");
+  });
+
   test("refuses a pool whose only connection would listen, and names the size that it needs", () => {
     const listening = { ...nowhere, max: 1, listen: () => Promise.reject(new Error("no")) };
     const attempt = () => new InboxWorker(listening, { source, listenNotify: true });

@@ -1,14 +1,11 @@
 import { Option } from "commander";
-import { UsageError } from "../cli-error.ts";
+import { checkWord } from "../../options.ts";
 
 export const dialectOption: Option = new Option("--dialect <name>", "the database")
   .choices(["postgresql", "sqlserver"])
   .default("postgresql");
 
-/** @throws UsageError for the dialect that is yet to come. */
-export function checkDialect(name: string): "postgresql" {
-  if (name === "postgresql") return name;
-  throw new UsageError(
-    `the dialect ${name} is not built yet in this version; there is --dialect postgresql`,
-  );
+/** The name as the option lets it through. */
+export function checkDialect(name: string): "postgresql" | "sqlserver" {
+  return checkWord("--dialect", name, ["postgresql", "sqlserver"]);
 }

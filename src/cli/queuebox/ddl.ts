@@ -1,5 +1,7 @@
 import type { Command } from "commander";
-import { inboxDdl, inboxDdlText } from "../../dialect/postgres/inbox-ddl.ts";
+import * as postgres from "../../dialect/postgres/inbox-ddl.ts";
+import * as sqlserver from "../../dialect/sqlserver/inbox-ddl.ts";
+import { UsageError } from "../cli-error.ts";
 import { helpEnd } from "../help.ts";
 import { checkDialect, dialectOption } from "../options/dialect-option.ts";
 import { readSchema, schemaOption } from "../options/schema-option.ts";
@@ -27,6 +29,7 @@ export function addDdl(parent: Command): void {
       helpEnd([
         "intray queuebox ddl --dialect postgresql | psql shop",
         "intray queuebox ddl --dialect postgresql --schema map.json --extra-indexes --listen-notify",
+        "intray queuebox ddl --dialect sqlserver --extra-indexes",
       ]),
     )
     .action(printDdl);
@@ -35,7 +38,11 @@ export function addDdl(parent: Command): void {
 async function printDdl(options: DdlOptions): Promise<void> {
   const dialect = checkDialect(options.dialect);
   const { extraIndexes = false, listenNotify = false } = options;
+  if (listenNotify && dialect === "sqlserver") {
+    throw new UsageError("--listen-notify takes --dialect postgresql: SQL Server has no channels");
+  }
   const wanted = { schema: await readSchema(options.schema), extraIndexes, listenNotify };
+  const { inboxDdl, inboxDdlText } = dialect === "sqlserver" ? sqlserver : postgres;
   if (options.json === true) printJson({ dialect, statements: inboxDdl(wanted) });
   else process.stdout.write(inboxDdlText(wanted));
 }

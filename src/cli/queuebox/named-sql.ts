@@ -8,18 +8,18 @@ export interface NamedStatement {
 }
 
 /**
- * The statement with `:name` in the place of `$1`. Names in quotes may hold a `$1` of their own and
- * stay. A cast behind a parameter gets a space before it (`:source ::text`): psql takes it either way,
+ * The statement with `:name` in the place of `$1` or `@p1`. Names in quotes or brackets may hold a `$1` of their
+ * own and stay. A cast behind a parameter gets a space before it (`:source ::text`): psql takes it either way,
  * and readers of `:name` that are less careful then do not take `:source::` for something else.
  */
 export function namedStatement({ text, params }: InboxStatement): NamedStatement {
   const names = params.map(snakeCase);
   const named = text.replace(
-    /"(?:[^"]|"")*"|'(?:[^']|'')*'|\$(\d+)(::)?/g,
+    /"(?:[^"]|"")*"|\[(?:[^\]]|\]\])*\]|'(?:[^']|'')*'|(?:\$|@p)(\d+)(::)?/g,
     (token: string, position: string | undefined, cast: string | undefined) => {
       if (position === undefined) return token;
       const name = names[Number(position) - 1];
-      if (name === undefined) throw new Error(`the statement has no parameter $${position}`);
+      if (name === undefined) throw new Error(`the statement has no parameter ${position}`);
       return cast === undefined ? `:${name}` : `:${name} ${cast}`;
     },
   );

@@ -1,6 +1,7 @@
 import type { InboxSchema } from "../../dialect/inbox-schema.ts";
 import type { InboxStatements } from "../../dialect/inbox-statement.ts";
 import { inboxSql } from "../../queuebox/inbox-sql.ts";
+import type { SqlDialect } from "../../queuebox/types.ts";
 import { type NamedStatement, namedStatement } from "./named-sql.ts";
 
 /** One of the five statements, as a file has it. */
@@ -9,6 +10,8 @@ export interface SqlFile extends NamedStatement {
   /** The statement behind a comment that says how to use it, and a semicolon. */
   readonly content: string;
 }
+
+const CHANGED = "Answers one row where a row was changed, and none where none was.";
 
 /** What each is for. No colon and no quote in these: not every reader of `:name` skips comments. */
 const PURPOSES: readonly (readonly [keyof InboxStatements, readonly string[]])[] = [
@@ -49,12 +52,26 @@ const PURPOSES: readonly (readonly [keyof InboxStatements, readonly string[]])[]
   ],
 ];
 
+/** What is otherwise on SQL Server. The same rules hold for these lines. */
+const ON_SQL_SERVER: { readonly [name in keyof InboxStatements]: readonly string[] } = {
+  claim: [
+    "The transaction is a must here, at READ COMMITTED, as the lock of the source is the transaction's.",
+    "Error 51000 says that the lock was not to be had, and the same again may work.",
+  ],
+  renew: [CHANGED],
+  complete: [CHANGED],
+  retry: [CHANGED],
+  dead: [CHANGED],
+};
+
 /** The five statements that make a worker in any language. */
-export function sqlFiles(schema: InboxSchema): SqlFile[] {
-  const statements = inboxSql("postgresql", schema);
+export function sqlFiles(dialect: SqlDialect, schema: InboxSchema): SqlFile[] {
+  const statements = inboxSql(dialect, schema);
   return PURPOSES.map(([name, purpose]) => {
     const { text, params } = namedStatement(statements[name]);
-    const comment = [...purpose, `Parameters ${params.join(", ")}`].map((line) => `-- ${line}\n`);
-    return { name, text, params, content: `${comment.join("")}${text};\n` };
+    const more = dialect === "sqlserver" ? ON_SQL_SERVER[name] : [];
+    const comment = [...purpose, ...more, `Parameters ${params.join(", ")}`];
+    const content = `${comment.map((line) => `-- ${line}\n`).join("")}${text.replace(/;$/, "")};\n`;
+    return { name, text, params, content };
   });
 }

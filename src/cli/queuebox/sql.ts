@@ -28,6 +28,7 @@ export function addSql(parent: Command): void {
       helpEnd(
         [
           "intray queuebox sql --dialect postgresql --out sql/",
+          "intray queuebox sql --dialect sqlserver --out sql/",
           `psql shop -v source="'orders'" -v batch=10 -v lease_ms=30000 -v cand_limit=50 -f sql/claim.sql`,
         ],
         [
@@ -41,7 +42,7 @@ export function addSql(parent: Command): void {
 
 async function printSql(options: SqlOptions): Promise<void> {
   const dialect = checkDialect(options.dialect);
-  const files = sqlFiles(await readSchema(options.schema));
+  const files = sqlFiles(dialect, await readSchema(options.schema));
   if (options.out !== undefined) {
     const paths = await writeFiles(options.out, files);
     if (options.json === true) printJson({ dialect, files: paths });

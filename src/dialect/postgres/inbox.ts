@@ -14,6 +14,7 @@ import { beginReadCommitted } from "./transactions.ts";
 
 /** The inbox on PostgreSQL. */
 export const postgresInbox: InboxDialect = {
+  database: "postgres",
   begin: beginReadCommitted,
   placeholder: (position) => `$${position}`,
   statements: (schema, settings) => ({

@@ -95,7 +95,7 @@ export function listText(rows: readonly (readonly (string | number | null)[])[])
   return JSON.stringify(rows);
 }
 
-/** Values of one column as one text parameter. */
+/** Values of one column as one text parameter, for {@link listed} and for {@link numbered}. */
 export function valuesText(values: readonly (string | number | null)[]): string {
   return listText(values.map((value) => [value]));
 }

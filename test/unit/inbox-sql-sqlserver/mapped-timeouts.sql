@@ -1,0 +1,2 @@
+-- 
+SELECT N'' AS [name], 0 AS [ms] WHERE 1 = 0;
