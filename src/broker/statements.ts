@@ -77,7 +77,11 @@ export function checkForm(dialect: Dialect, table: TableDescription): void {
     throw new TableError(`${label}: ${sentence("noIsolation", words)}`);
   }
   const { rowLockIsolations = features.isolations } = features;
-  if (isolation !== undefined && table.form === "rowLock" && !rowLockIsolations.includes(isolation)) {
+  if (
+    isolation !== undefined &&
+    table.form === "rowLock" &&
+    !rowLockIsolations.includes(isolation)
+  ) {
     const words = { database: name, isolation, levels: joined(rowLockIsolations) };
     throw new TableError(`${label}: ${sentence("noRowLockIsolation", words)}`);
   }

@@ -8,9 +8,13 @@
  */
 
 /** A name of no more than the 255 characters that a lock's may have: longer ones are hashed. */
-export function lockName(key: string): string {
-  const bytes = `CONVERT(nvarchar(max), ${key})`;
-  return `CASE WHEN DATALENGTH(${bytes}) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', ${bytes}), 2) WHEN DATALENGTH(${bytes}) = 0 THEN N' ' ELSE CONVERT(nvarchar(255), ${key}) END`;
+export function lockName(name: string): string {
+  return `CONVERT(nvarchar(255), CASE WHEN DATALENGTH(${name}) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', ${name}), 2) ELSE ${name} END)`;
+}
+
+/** The name for a key of a service's own, which may be empty, as a name may not. */
+export function keyLockName(key: string): string {
+  return lockName(`COALESCE(NULLIF(${key}, N''), N' ')`);
 }
 
 type Owner = "Session" | "Transaction";

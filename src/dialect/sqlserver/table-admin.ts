@@ -3,7 +3,7 @@ import type { ColumnDescription, TableDescription } from "../../table/descriptio
 import type { RowsSettings } from "../administration.ts";
 import type { DeadLetterSettings } from "../dialect.ts";
 import type { Statement } from "../statement.ts";
-import { isFreeLock, lockName } from "./lock-name.ts";
+import { isFreeLock, keyLockName } from "./lock-name.ts";
 import { quoted } from "./sql.ts";
 import { lockKey } from "./table-claim.ts";
 import { anew, move } from "./table-dead-letter.ts";
@@ -131,7 +131,7 @@ function idle(sql: TableSql): string {
  */
 function unlocked(sql: TableSql): string[] {
   const { fifo, form, roles } = sql.table;
-  if (form === "advisoryLock") return [isFreeLock(lockName(lockKey(sql, "i")))];
+  if (form === "advisoryLock") return [isFreeLock(keyLockName(lockKey(sql, "i")))];
   if (form !== "rowLock") return [];
   if (fifo === "none" || roles.group === undefined) {
     return [isFreeLock(rowLockName(sql, sql.idText()))];

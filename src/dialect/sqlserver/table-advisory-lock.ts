@@ -15,7 +15,7 @@
 import type { TableDescription } from "../../table/description.ts";
 import type { AdvisoryLockStatements, ClaimSettings } from "../dialect.ts";
 import type { Statement } from "../statement.ts";
-import { giveLock, isFreeLock, lockName, takeLock } from "./lock-name.ts";
+import { giveLock, isFreeLock, keyLockName, takeLock } from "./lock-name.ts";
 import {
   answerClaimed,
   claimedCells,
@@ -26,7 +26,7 @@ import {
 } from "./table-claim.ts";
 import { assigned, counted, forEachGiven, uncounted } from "./table-given.ts";
 import { all, isExactly, TableSql } from "./table-names.ts";
-import { dueRows, place, TAKING } from "./table-order.ts";
+import { AT_READ_COMMITTED, dueRows, place, TAKING } from "./table-order.ts";
 import { settlements, updating } from "./table-settle.ts";
 
 export function advisoryLockStatements(
@@ -59,7 +59,7 @@ SELECT @released AS released;`,
 const rowsAhead = 200;
 
 function claim(sql: TableSql, settings: ClaimSettings): Statement {
-  const name = (alias: string) => lockName(lockKey(sql, alias));
+  const name = (alias: string) => keyLockName(lockKey(sql, alias));
   const conditions = [
     ...ofGroup(sql, settings),
     ...sql.open(),
@@ -82,7 +82,8 @@ OUTPUT ${values}, @lock
 INTO @claimed (${names}, lock)
 ${from}`;
   const { limit } = sql;
-  return sql.statement(`DECLARE @candidate TABLE (turn int NOT NULL PRIMARY KEY, id ${sql.idType} NOT NULL, lock nvarchar(255) COLLATE Latin1_General_BIN2 NOT NULL);
+  return sql.statement(`${AT_READ_COMMITTED}
+DECLARE @candidate TABLE (turn int NOT NULL PRIMARY KEY, id ${sql.idType} NOT NULL, lock nvarchar(255) COLLATE Latin1_General_BIN2 NOT NULL);
 ${declareClaimed(sql, settings, ", lock nvarchar(255) NULL")}
 DECLARE @turn int, @taken int = 0, @granted int, @id ${sql.idType}, @lock nvarchar(255);
 INSERT INTO @candidate (turn, id, lock)

@@ -21,7 +21,7 @@
 import type { ClaimSettings } from "../dialect.ts";
 import type { Statement } from "../statement.ts";
 import { giveLock, lockName, takeLock } from "./lock-name.ts";
-import { answerClaimed, claimedCells, declareClaimed, stillOfGroup } from "./table-claim.ts";
+import { answerClaimed, claimedCells, declareClaimed } from "./table-claim.ts";
 import { assigned, type Change, NEVER, unleased } from "./table-given.ts";
 import { findGroups } from "./table-groups.ts";
 import { all, type TableSql } from "./table-names.ts";
@@ -73,11 +73,13 @@ ${answerClaimed(sql, settings)}`);
 
 /** Takes the head `@id`: the row is looked at again under its lock. */
 function taking(sql: TableSql, settings: ClaimSettings, changes: readonly Change[]): string {
+  const { group } = sql.table.roles;
+  if (group === undefined) throw new TypeError("a fifo table has a group column");
   const isWrites = changes.length > 0;
   const alias = isWrites ? "inserted" : "i";
   const { names, values } = claimedCells(sql, settings, { alias, turn: "@turn" });
   const from = `FROM ${sql.name} AS i ${TAKING}
-WHERE ${all(`i.${sql.id} = @id`, stillOfGroup(sql, settings), sql.claimable())};`;
+WHERE ${all(`i.${sql.id} = @id`, sql.stillIs(group, "@value"), sql.claimable())};`;
   return isWrites
     ? `UPDATE i
 SET ${assigned(changes)}

@@ -13,8 +13,12 @@ export function leaseEnd(
   { leasePrecision = 7 }: Pick<LeaseSettings, "leasePrecision">,
 ): string {
   const end = sql.later(`CAST(${sql.param("leaseMs")} AS bigint)`);
-  const ticks = 10 ** (7 - leasePrecision);
+  return sql.variable("until", "datetime2(7)", rounded(sql, end, 10 ** (7 - leasePrecision)));
+}
+
+/** `ticks`: how many of 100 ns are the column's unit. */
+function rounded({ table }: TableSql, end: string, ticks: number): string {
   if (ticks > 1) return `DATEADD(nanosecond, ${100 * (ticks / 2 - 1)}, ${end})`;
-  if (sql.table.roles.attempt !== undefined) return end;
+  if (table.roles.attempt !== undefined) return end;
   return `DATEADD(nanosecond, 100 * (CHECKSUM(NEWID()) & 8191), ${end})`;
 }

@@ -1,11 +1,11 @@
 /** What a leased row goes through while it is ours: extended, given back, locked, acknowledged, asked for. */
 import type { LeaseSettings } from "../dialect.ts";
 import type { Statement } from "../statement.ts";
-import { types } from "./types.ts";
 import { forEachGiven, inTransaction, ours, uncounted, unleased } from "./table-given.ts";
 import { leaseEnd } from "./table-lease-end.ts";
 import { all, type TableSql } from "./table-names.ts";
 import { acknowledge, orFail, updating } from "./table-settle.ts";
+import { types } from "./types.ts";
 
 const OUTCOME = ["outcome", "nvarchar(10)"] as const;
 

@@ -30,7 +30,7 @@ import { assigned, type Change, counted, inTransaction } from "./table-given.ts"
 import { leaseEnd } from "./table-lease-end.ts";
 import { ackOrFail, extend, lockOrFail, readBack, release } from "./table-lease-hold.ts";
 import { all, TableSql } from "./table-names.ts";
-import { dueRows, place, TAKING } from "./table-order.ts";
+import { AT_READ_COMMITTED, dueRows, place, TAKING } from "./table-order.ts";
 import { settlements } from "./table-settle.ts";
 
 /** @throws TypeError for a table without a lease column. */
@@ -73,7 +73,8 @@ function claim(sql: TableSql, settings: LeaseSettings): Statement {
   const isClaimable = (alias: string) =>
     all(stillOfGroup(sql, settings, alias), sql.claimable(alias));
   const { limit } = sql;
-  return sql.statement(`${declareClaimed(sql, settings)}
+  return sql.statement(`${AT_READ_COMMITTED}
+${declareClaimed(sql, settings)}
 DECLARE @window int = ${near}, @base int = 0, @wanted int = ${limit};
 WHILE @window > 0
 BEGIN

@@ -133,9 +133,12 @@ export class TableSql {
   stillInGroup(alias = "i"): string[] {
     const { group } = this.table.roles;
     if (group === undefined) return [];
-    const value = this.groupValue(group);
-    if (group.type !== "text") return [`${this.columnOf(group, alias)} = ${value}`];
-    return [isExactly(this.columnOf(group, alias), value)];
+    return [this.stillIs(group, this.groupValue(group), alias)];
+  }
+
+  stillIs(column: ColumnDescription, value: string, alias = "i"): string {
+    const name = this.columnOf(column, alias);
+    return column.type === "text" ? isExactly(name, value) : `${name} = ${value}`;
   }
 
   /** Where a collation takes two texts for one, as most do with capitals, the second condition decides. */

@@ -32,6 +32,12 @@ export const TAKING = "WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)";
 /** A row that others have locked is an error at once (Msg 1222), which the batch catches: it was seen. */
 export const SEEING = "WITH (READCOMMITTEDLOCK, NOWAIT)";
 
+/**
+ * What a claim begins with that runs in no transaction: the session's level is what its last user left, and
+ * READPAST is refused at SERIALIZABLE and SNAPSHOT. Like every SET it ends with a batch that has parameters.
+ */
+export const AT_READ_COMMITTED = "SET TRANSACTION ISOLATION LEVEL READ COMMITTED;";
+
 export interface Ordered {
   /** Conditions on the row called `i`. */
   readonly conditions: readonly string[];
