@@ -114,7 +114,8 @@ function partsOf([which, statement]: readonly [string, Statement]): [string, Sta
   return program.parts.map((part) => [which, part]);
 }
 
-describe.each(Object.entries(tables))("%s", (name, table) => {
+// The grammar takes its time where other things run too.
+describe.each(Object.entries(tables))("%s", { timeout: 120_000 }, (name, table) => {
   const statements = everyStatement(table)
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .flatMap(partsOf);

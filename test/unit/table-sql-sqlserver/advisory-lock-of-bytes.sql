@@ -25,15 +25,16 @@ ORDER BY a.n;
 -- claim: limit
 SET NOCOUNT ON;
 DECLARE @limit int = CAST(@p1 AS int);
+SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 DECLARE @candidate TABLE (turn int NOT NULL PRIMARY KEY, id smallint NOT NULL, lock nvarchar(255) COLLATE Latin1_General_BIN2 NOT NULL);
 DECLARE @claimed TABLE (turn int NOT NULL, held smallint NULL, id nvarchar(4000) NULL, token nvarchar(40) NULL, attempt nvarchar(20) NULL, [group] nvarchar(4000) NULL, [key] nvarchar(max) NULL, c0 nvarchar(max) NULL, lock nvarchar(255) NULL);
 DECLARE @turn int, @taken int = 0, @granted int, @id smallint, @lock nvarchar(255);
 INSERT INTO @candidate (turn, id, lock)
 SELECT TOP (200) ROW_NUMBER() OVER (ORDER BY due_row.id), due_row.id, due_row.lock_name
 FROM (
-      SELECT TOP (200) i.[id] AS id, CASE WHEN DATALENGTH(CONVERT(nvarchar(max), COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N''))) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', CONVERT(nvarchar(max), COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N''))), 2) WHEN DATALENGTH(CONVERT(nvarchar(max), COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N''))) = 0 THEN N' ' ELSE CONVERT(nvarchar(255), COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N'')) END AS lock_name
+      SELECT TOP (200) i.[id] AS id, CONVERT(nvarchar(255), CASE WHEN DATALENGTH(COALESCE(NULLIF(COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N''), N''), N' ')) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', COALESCE(NULLIF(COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N''), N''), N' ')), 2) ELSE COALESCE(NULLIF(COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N''), N''), N' ') END) AS lock_name
       FROM [jobs] AS i WITH (READPAST, READCOMMITTEDLOCK)
-      WHERE APPLOCK_TEST(N'public', CASE WHEN DATALENGTH(CONVERT(nvarchar(max), COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N''))) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', CONVERT(nvarchar(max), COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N''))), 2) WHEN DATALENGTH(CONVERT(nvarchar(max), COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N''))) = 0 THEN N' ' ELSE CONVERT(nvarchar(255), COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N'')) END, N'Exclusive', N'Session') = 1
+      WHERE APPLOCK_TEST(N'public', CONVERT(nvarchar(255), CASE WHEN DATALENGTH(COALESCE(NULLIF(COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N''), N''), N' ')) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', COALESCE(NULLIF(COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N''), N''), N' ')), 2) ELSE COALESCE(NULLIF(COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N''), N''), N' ') END), N'Exclusive', N'Session') = 1
       ORDER BY i.[id]
 ) AS due_row
 ORDER BY due_row.id;
@@ -56,7 +57,7 @@ SELECT @turn,
   COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N''),
   CONVERT(nvarchar(max), i.[pay]), @lock
 FROM [jobs] AS i WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
-WHERE i.[id] = @id AND (CONVERT(nvarchar(max), CASE WHEN DATALENGTH(CONVERT(nvarchar(max), COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N''))) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', CONVERT(nvarchar(max), COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N''))), 2) WHEN DATALENGTH(CONVERT(nvarchar(max), COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N''))) = 0 THEN N' ' ELSE CONVERT(nvarchar(255), COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N'')) END) + N'|') COLLATE Latin1_General_BIN2 = @lock + N'|';
+WHERE i.[id] = @id AND (CONVERT(nvarchar(max), CONVERT(nvarchar(255), CASE WHEN DATALENGTH(COALESCE(NULLIF(COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N''), N''), N' ')) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', COALESCE(NULLIF(COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N''), N''), N' ')), 2) ELSE COALESCE(NULLIF(COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N''), N''), N' ') END)) + N'|') COLLATE Latin1_General_BIN2 = @lock + N'|';
 IF EXISTS (SELECT 1 FROM @claimed AS t WHERE t.turn = @turn)
 SET @taken = @taken + 1;
 ELSE
@@ -70,15 +71,16 @@ ORDER BY t.turn;
 -- claim without a group: limit
 SET NOCOUNT ON;
 DECLARE @limit int = CAST(@p1 AS int);
+SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 DECLARE @candidate TABLE (turn int NOT NULL PRIMARY KEY, id smallint NOT NULL, lock nvarchar(255) COLLATE Latin1_General_BIN2 NOT NULL);
 DECLARE @claimed TABLE (turn int NOT NULL, held smallint NULL, id nvarchar(4000) NULL, token nvarchar(40) NULL, attempt nvarchar(20) NULL, [group] nvarchar(4000) NULL, [key] nvarchar(max) NULL, c0 varbinary(max) NULL, c1 nvarchar(max) NULL, lock nvarchar(255) NULL);
 DECLARE @turn int, @taken int = 0, @granted int, @id smallint, @lock nvarchar(255);
 INSERT INTO @candidate (turn, id, lock)
 SELECT TOP (200) ROW_NUMBER() OVER (ORDER BY due_row.id), due_row.id, due_row.lock_name
 FROM (
-      SELECT TOP (200) i.[id] AS id, CASE WHEN DATALENGTH(CONVERT(nvarchar(max), COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N''))) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', CONVERT(nvarchar(max), COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N''))), 2) WHEN DATALENGTH(CONVERT(nvarchar(max), COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N''))) = 0 THEN N' ' ELSE CONVERT(nvarchar(255), COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N'')) END AS lock_name
+      SELECT TOP (200) i.[id] AS id, CONVERT(nvarchar(255), CASE WHEN DATALENGTH(COALESCE(NULLIF(COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N''), N''), N' ')) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', COALESCE(NULLIF(COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N''), N''), N' ')), 2) ELSE COALESCE(NULLIF(COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N''), N''), N' ') END) AS lock_name
       FROM [jobs] AS i WITH (READPAST, READCOMMITTEDLOCK)
-      WHERE APPLOCK_TEST(N'public', CASE WHEN DATALENGTH(CONVERT(nvarchar(max), COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N''))) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', CONVERT(nvarchar(max), COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N''))), 2) WHEN DATALENGTH(CONVERT(nvarchar(max), COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N''))) = 0 THEN N' ' ELSE CONVERT(nvarchar(255), COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N'')) END, N'Exclusive', N'Session') = 1
+      WHERE APPLOCK_TEST(N'public', CONVERT(nvarchar(255), CASE WHEN DATALENGTH(COALESCE(NULLIF(COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N''), N''), N' ')) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', COALESCE(NULLIF(COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N''), N''), N' ')), 2) ELSE COALESCE(NULLIF(COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N''), N''), N' ') END), N'Exclusive', N'Session') = 1
       ORDER BY i.[id]
 ) AS due_row
 ORDER BY due_row.id;
@@ -102,7 +104,7 @@ SELECT @turn,
   CONVERT(varbinary(max), i.[key]),
   CONVERT(nvarchar(max), i.[pay]), @lock
 FROM [jobs] AS i WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
-WHERE i.[id] = @id AND (CONVERT(nvarchar(max), CASE WHEN DATALENGTH(CONVERT(nvarchar(max), COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N''))) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', CONVERT(nvarchar(max), COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N''))), 2) WHEN DATALENGTH(CONVERT(nvarchar(max), COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N''))) = 0 THEN N' ' ELSE CONVERT(nvarchar(255), COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N'')) END) + N'|') COLLATE Latin1_General_BIN2 = @lock + N'|';
+WHERE i.[id] = @id AND (CONVERT(nvarchar(max), CONVERT(nvarchar(255), CASE WHEN DATALENGTH(COALESCE(NULLIF(COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N''), N''), N' ')) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', COALESCE(NULLIF(COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N''), N''), N' ')), 2) ELSE COALESCE(NULLIF(COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N''), N''), N' ') END)) + N'|') COLLATE Latin1_General_BIN2 = @lock + N'|';
 IF EXISTS (SELECT 1 FROM @claimed AS t WHERE t.turn = @turn)
 SET @taken = @taken + 1;
 ELSE
@@ -121,7 +123,7 @@ SELECT
     WHEN ty.name IN (N'varchar', N'char', N'varbinary', N'binary') THEN CONCAT(ty.name, N'(', CASE WHEN c.max_length = -1 THEN N'max' ELSE CONVERT(nvarchar(10), c.max_length) END, N')')
     WHEN ty.name IN (N'decimal', N'numeric') THEN CONCAT(ty.name, N'(', c.precision, N', ', c.scale, N')')
     WHEN ty.name IN (N'datetime2', N'datetimeoffset', N'time') THEN CONCAT(ty.name, N'(', c.scale, N')')
-    ELSE ty.name
+    ELSE COALESCE(ty.name, TYPE_NAME(c.user_type_id))
   END AS type,
   CASE WHEN c.is_nullable = 1 THEN 1 ELSE 0 END AS nullable,
   CASE
@@ -136,7 +138,7 @@ SELECT
   END AS [precision],
   CAST(NULL AS nvarchar(400)) AS fault
 FROM sys.columns AS c
-INNER JOIN sys.types AS ty ON ty.user_type_id = c.system_type_id AND ty.user_type_id = ty.system_type_id
+LEFT JOIN sys.types AS ty ON ty.user_type_id = c.system_type_id
 WHERE c.object_id = OBJECT_ID(N'[jobs]')
 ORDER BY c.column_id
 
@@ -249,31 +251,6 @@ SELECT CONVERT(varchar(20), m.id) AS id
 FROM @made AS m
 ORDER BY m.id;
 
--- move to a group: given
-SET NOCOUNT ON;
-DECLARE @given TABLE ([n] int NOT NULL PRIMARY KEY, [id] nvarchar(4000) NULL, [token] nvarchar(40) NULL, [attempt] bigint NULL, [delay] bigint NULL, [reason] nvarchar(max) NULL);
-INSERT INTO @given ([n], [id], [token], [attempt], [delay], [reason])
-SELECT g.[n], g.[id], g.[token], g.[attempt], g.[delay], g.[reason]
-FROM OPENJSON(@p1) WITH ([n] int '$[0]', [id] nvarchar(4000) '$[1]', [token] nvarchar(40) '$[2]', [attempt] bigint '$[3]', [delay] bigint '$[4]', [reason] nvarchar(max) '$[5]') AS g;
-DECLARE @answer TABLE (n int NOT NULL PRIMARY KEY, id nvarchar(4000) NOT NULL);
-DECLARE @n int = 0, @count int = (SELECT COUNT(*) FROM @given);
-DECLARE @id smallint, @named nvarchar(4000), @token datetime2(7), @attempt bigint, @delay bigint, @reason nvarchar(max);
-WHILE @n < @count
-BEGIN
-SELECT @id = CAST(g.[id] AS smallint), @named = g.[id], @token = CONVERT(datetime2(7), g.[token], 126), @attempt = g.[attempt], @delay = g.[delay], @reason = g.[reason]
-FROM @given AS g
-WHERE g.[n] = @n;
-UPDATE i
-SET 
-OUTPUT @n, @named INTO @answer (n, id)
-FROM [jobs] AS i WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
-WHERE i.[id] = @id AND APPLOCK_TEST(N'public', CASE WHEN DATALENGTH(CONVERT(nvarchar(max), COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N''))) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', CONVERT(nvarchar(max), COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N''))), 2) WHEN DATALENGTH(CONVERT(nvarchar(max), COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N''))) = 0 THEN N' ' ELSE CONVERT(nvarchar(255), COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N'')) END, N'Exclusive', N'Session') = 1;
-SET @n = @n + 1;
-END;
-SELECT a.id
-FROM @answer AS a
-ORDER BY a.n;
-
 -- move to a table: given
 SET NOCOUNT ON;
 DECLARE @given TABLE ([n] int NOT NULL PRIMARY KEY, [id] nvarchar(4000) NULL, [token] nvarchar(40) NULL, [attempt] bigint NULL, [delay] bigint NULL, [reason] nvarchar(max) NULL);
@@ -292,11 +269,11 @@ BEGIN TRY
 INSERT INTO [jobs] ([pay])
 SELECT i.[pay]
 FROM [jobs] AS i WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
-WHERE i.[id] = @id AND APPLOCK_TEST(N'public', CASE WHEN DATALENGTH(CONVERT(nvarchar(max), COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N''))) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', CONVERT(nvarchar(max), COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N''))), 2) WHEN DATALENGTH(CONVERT(nvarchar(max), COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N''))) = 0 THEN N' ' ELSE CONVERT(nvarchar(255), COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N'')) END, N'Exclusive', N'Session') = 1;
+WHERE i.[id] = @id AND APPLOCK_TEST(N'public', CONVERT(nvarchar(255), CASE WHEN DATALENGTH(COALESCE(NULLIF(COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N''), N''), N' ')) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', COALESCE(NULLIF(COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N''), N''), N' ')), 2) ELSE COALESCE(NULLIF(COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N''), N''), N' ') END), N'Exclusive', N'Session') = 1;
 DELETE i
 OUTPUT @n, @named INTO @answer (n, id)
 FROM [jobs] AS i WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
-WHERE i.[id] = @id AND APPLOCK_TEST(N'public', CASE WHEN DATALENGTH(CONVERT(nvarchar(max), COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N''))) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', CONVERT(nvarchar(max), COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N''))), 2) WHEN DATALENGTH(CONVERT(nvarchar(max), COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N''))) = 0 THEN N' ' ELSE CONVERT(nvarchar(255), COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N'')) END, N'Exclusive', N'Session') = 1;
+WHERE i.[id] = @id AND APPLOCK_TEST(N'public', CONVERT(nvarchar(255), CASE WHEN DATALENGTH(COALESCE(NULLIF(COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N''), N''), N' ')) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', COALESCE(NULLIF(COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N''), N''), N' ')), 2) ELSE COALESCE(NULLIF(COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N''), N''), N' ') END), N'Exclusive', N'Session') = 1;
 END TRY
 BEGIN CATCH
 THROW;
@@ -345,7 +322,7 @@ WHERE g.[n] = @n;
 DELETE i
 OUTPUT @n, @named INTO @answer (n, id)
 FROM [jobs] AS i WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
-WHERE i.[id] = @id AND APPLOCK_TEST(N'public', CASE WHEN DATALENGTH(CONVERT(nvarchar(max), COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N''))) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', CONVERT(nvarchar(max), COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N''))), 2) WHEN DATALENGTH(CONVERT(nvarchar(max), COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N''))) = 0 THEN N' ' ELSE CONVERT(nvarchar(255), COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N'')) END, N'Exclusive', N'Session') = 1;
+WHERE i.[id] = @id AND APPLOCK_TEST(N'public', CONVERT(nvarchar(255), CASE WHEN DATALENGTH(COALESCE(NULLIF(COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N''), N''), N' ')) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', COALESCE(NULLIF(COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N''), N''), N' ')), 2) ELSE COALESCE(NULLIF(COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N''), N''), N' ') END), N'Exclusive', N'Session') = 1;
 SET @n = @n + 1;
 END;
 SELECT a.id

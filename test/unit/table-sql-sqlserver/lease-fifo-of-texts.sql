@@ -54,11 +54,12 @@ SELECT a.id
 FROM @answer AS a
 ORDER BY a.n;
 
--- claim: limit, group, leaseMs
+-- claim: leaseMs, limit, group
 SET NOCOUNT ON;
 DECLARE @now datetime2(7) = SYSUTCDATETIME();
-DECLARE @limit int = CAST(@p1 AS int);
-DECLARE @group int = CAST(@p2 AS int);
+DECLARE @until datetime2(7) = DATEADD(nanosecond, 100 * (CHECKSUM(NEWID()) & 8191), DATEADD(millisecond, CAST((CASE WHEN CAST(CAST(@p1 AS bigint) AS bigint) > 220903200000000 THEN 220903200000000 WHEN CAST(CAST(@p1 AS bigint) AS bigint) < -63115200000000 THEN -63115200000000 ELSE CAST(CAST(@p1 AS bigint) AS bigint) END) % 86400000 AS int), DATEADD(day, CAST((CASE WHEN CAST(CAST(@p1 AS bigint) AS bigint) > 220903200000000 THEN 220903200000000 WHEN CAST(CAST(@p1 AS bigint) AS bigint) < -63115200000000 THEN -63115200000000 ELSE CAST(CAST(@p1 AS bigint) AS bigint) END) / 86400000 AS int), @now)));
+DECLARE @limit int = CAST(@p2 AS int);
+DECLARE @group int = CAST(@p3 AS int);
 DECLARE @queue TABLE (turn int NOT NULL PRIMARY KEY, value int NOT NULL, named nvarchar(4000) NOT NULL);
 DECLARE @value int, @found int, @id nvarchar(4000);
 INSERT INTO @queue (turn, value, named)
@@ -69,7 +70,7 @@ DECLARE @turn int = 1, @taken int = 0, @granted int, @lock nvarchar(255), @named
 WHILE @turn <= @found AND @taken < @limit
 BEGIN
 SELECT @value = q.value, @named = q.named FROM @queue AS q WHERE q.turn = @turn;
-SET @lock = CASE WHEN DATALENGTH(CONVERT(nvarchar(max), N'intray jobs/' + N'group ' + @named)) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', CONVERT(nvarchar(max), N'intray jobs/' + N'group ' + @named)), 2) WHEN DATALENGTH(CONVERT(nvarchar(max), N'intray jobs/' + N'group ' + @named)) = 0 THEN N' ' ELSE CONVERT(nvarchar(255), N'intray jobs/' + N'group ' + @named) END;
+SET @lock = CONVERT(nvarchar(255), CASE WHEN DATALENGTH(N'intray jobs/' + N'group ' + @named) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', N'intray jobs/' + N'group ' + @named), 2) ELSE N'intray jobs/' + N'group ' + @named END);
 EXEC @granted = sp_getapplock @Resource = @lock, @LockMode = N'Exclusive', @LockOwner = N'Transaction', @LockTimeout = 0;
 IF @granted >= 0
 BEGIN
@@ -89,7 +90,7 @@ SET [lease] = NULL
 FROM [jobs] AS o WITH (ROWLOCK, READCOMMITTEDLOCK, NOWAIT)
 WHERE o.[grp] = @value AND o.[done] IS NULL AND o.[id] <> @id AND o.[lease] IS NOT NULL AND o.[lease] <= @now;
 UPDATE i
-SET [lease] = DATEADD(nanosecond, 100 * (CHECKSUM(NEWID()) & 8191), DATEADD(millisecond, CAST((CASE WHEN CAST(CAST(@p3 AS bigint) AS bigint) > 220903200000000 THEN 220903200000000 WHEN CAST(CAST(@p3 AS bigint) AS bigint) < -63115200000000 THEN -63115200000000 ELSE CAST(CAST(@p3 AS bigint) AS bigint) END) % 86400000 AS int), DATEADD(day, CAST((CASE WHEN CAST(CAST(@p3 AS bigint) AS bigint) > 220903200000000 THEN 220903200000000 WHEN CAST(CAST(@p3 AS bigint) AS bigint) < -63115200000000 THEN -63115200000000 ELSE CAST(CAST(@p3 AS bigint) AS bigint) END) / 86400000 AS int), @now)))
+SET [lease] = @until
 OUTPUT @turn,
   inserted.[id],
   CONVERT(nvarchar(max), inserted.[id]),
@@ -100,7 +101,7 @@ OUTPUT @turn,
   CONVERT(nvarchar(max), inserted.[pay])
 INTO @claimed (turn, held, id, token, attempt, [group], [key], c0)
 FROM [jobs] AS i WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
-WHERE i.[id] = @id AND i.[grp] = @group AND i.[done] IS NULL AND (i.[lease] IS NULL OR i.[lease] <= @now);
+WHERE i.[id] = @id AND i.[grp] = @value AND i.[done] IS NULL AND (i.[lease] IS NULL OR i.[lease] <= @now);
 END;
 END TRY
 BEGIN CATCH
@@ -117,10 +118,11 @@ SELECT t.id, t.token, t.attempt, t.[group], t.[key], t.c0
 FROM @claimed AS t
 ORDER BY t.turn;
 
--- claim of every group: limit, leaseMs
+-- claim of every group: leaseMs, limit
 SET NOCOUNT ON;
 DECLARE @now datetime2(7) = SYSUTCDATETIME();
-DECLARE @limit int = CAST(@p1 AS int);
+DECLARE @until datetime2(7) = DATEADD(nanosecond, 100 * (CHECKSUM(NEWID()) & 8191), DATEADD(millisecond, CAST((CASE WHEN CAST(CAST(@p1 AS bigint) AS bigint) > 220903200000000 THEN 220903200000000 WHEN CAST(CAST(@p1 AS bigint) AS bigint) < -63115200000000 THEN -63115200000000 ELSE CAST(CAST(@p1 AS bigint) AS bigint) END) % 86400000 AS int), DATEADD(day, CAST((CASE WHEN CAST(CAST(@p1 AS bigint) AS bigint) > 220903200000000 THEN 220903200000000 WHEN CAST(CAST(@p1 AS bigint) AS bigint) < -63115200000000 THEN -63115200000000 ELSE CAST(CAST(@p1 AS bigint) AS bigint) END) / 86400000 AS int), @now)));
+DECLARE @limit int = CAST(@p2 AS int);
 DECLARE @queue TABLE (turn int NOT NULL PRIMARY KEY, value int NOT NULL, named nvarchar(4000) NOT NULL);
 DECLARE @value int, @found int, @id nvarchar(4000);
 DECLARE @head TABLE (n int NOT NULL PRIMARY KEY, value int NOT NULL, named nvarchar(4000) NOT NULL, id nvarchar(4000) NOT NULL);
@@ -182,7 +184,7 @@ DECLARE @turn int = 1, @taken int = 0, @granted int, @lock nvarchar(255), @named
 WHILE @turn <= @found AND @taken < @limit
 BEGIN
 SELECT @value = q.value, @named = q.named FROM @queue AS q WHERE q.turn = @turn;
-SET @lock = CASE WHEN DATALENGTH(CONVERT(nvarchar(max), N'intray jobs/' + N'group ' + @named)) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', CONVERT(nvarchar(max), N'intray jobs/' + N'group ' + @named)), 2) WHEN DATALENGTH(CONVERT(nvarchar(max), N'intray jobs/' + N'group ' + @named)) = 0 THEN N' ' ELSE CONVERT(nvarchar(255), N'intray jobs/' + N'group ' + @named) END;
+SET @lock = CONVERT(nvarchar(255), CASE WHEN DATALENGTH(N'intray jobs/' + N'group ' + @named) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', N'intray jobs/' + N'group ' + @named), 2) ELSE N'intray jobs/' + N'group ' + @named END);
 EXEC @granted = sp_getapplock @Resource = @lock, @LockMode = N'Exclusive', @LockOwner = N'Transaction', @LockTimeout = 0;
 IF @granted >= 0
 BEGIN
@@ -202,7 +204,7 @@ SET [lease] = NULL
 FROM [jobs] AS o WITH (ROWLOCK, READCOMMITTEDLOCK, NOWAIT)
 WHERE o.[grp] = @value AND o.[done] IS NULL AND o.[id] <> @id AND o.[lease] IS NOT NULL AND o.[lease] <= @now;
 UPDATE i
-SET [lease] = DATEADD(nanosecond, 100 * (CHECKSUM(NEWID()) & 8191), DATEADD(millisecond, CAST((CASE WHEN CAST(CAST(@p2 AS bigint) AS bigint) > 220903200000000 THEN 220903200000000 WHEN CAST(CAST(@p2 AS bigint) AS bigint) < -63115200000000 THEN -63115200000000 ELSE CAST(CAST(@p2 AS bigint) AS bigint) END) % 86400000 AS int), DATEADD(day, CAST((CASE WHEN CAST(CAST(@p2 AS bigint) AS bigint) > 220903200000000 THEN 220903200000000 WHEN CAST(CAST(@p2 AS bigint) AS bigint) < -63115200000000 THEN -63115200000000 ELSE CAST(CAST(@p2 AS bigint) AS bigint) END) / 86400000 AS int), @now)))
+SET [lease] = @until
 OUTPUT @turn,
   inserted.[id],
   CONVERT(nvarchar(max), inserted.[id]),
@@ -213,7 +215,7 @@ OUTPUT @turn,
   CONVERT(nvarchar(max), inserted.[pay])
 INTO @claimed (turn, held, id, token, attempt, [group], [key], c0)
 FROM [jobs] AS i WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
-WHERE i.[id] = @id AND i.[done] IS NULL AND (i.[lease] IS NULL OR i.[lease] <= @now);
+WHERE i.[id] = @id AND i.[grp] = @value AND i.[done] IS NULL AND (i.[lease] IS NULL OR i.[lease] <= @now);
 END;
 END TRY
 BEGIN CATCH
@@ -230,10 +232,11 @@ SELECT t.id, t.token, t.attempt, t.[group], t.[key], t.c0
 FROM @claimed AS t
 ORDER BY t.turn;
 
--- claim to a second: limit, leaseMs
+-- claim to a second: leaseMs, limit
 SET NOCOUNT ON;
 DECLARE @now datetime2(7) = SYSUTCDATETIME();
-DECLARE @limit int = CAST(@p1 AS int);
+DECLARE @until datetime2(7) = DATEADD(nanosecond, 499999900, DATEADD(millisecond, CAST((CASE WHEN CAST(CAST(@p1 AS bigint) AS bigint) > 220903200000000 THEN 220903200000000 WHEN CAST(CAST(@p1 AS bigint) AS bigint) < -63115200000000 THEN -63115200000000 ELSE CAST(CAST(@p1 AS bigint) AS bigint) END) % 86400000 AS int), DATEADD(day, CAST((CASE WHEN CAST(CAST(@p1 AS bigint) AS bigint) > 220903200000000 THEN 220903200000000 WHEN CAST(CAST(@p1 AS bigint) AS bigint) < -63115200000000 THEN -63115200000000 ELSE CAST(CAST(@p1 AS bigint) AS bigint) END) / 86400000 AS int), @now)));
+DECLARE @limit int = CAST(@p2 AS int);
 DECLARE @queue TABLE (turn int NOT NULL PRIMARY KEY, value int NOT NULL, named nvarchar(4000) NOT NULL);
 DECLARE @value int, @found int, @id nvarchar(4000);
 DECLARE @head TABLE (n int NOT NULL PRIMARY KEY, value int NOT NULL, named nvarchar(4000) NOT NULL, id nvarchar(4000) NOT NULL);
@@ -295,7 +298,7 @@ DECLARE @turn int = 1, @taken int = 0, @granted int, @lock nvarchar(255), @named
 WHILE @turn <= @found AND @taken < @limit
 BEGIN
 SELECT @value = q.value, @named = q.named FROM @queue AS q WHERE q.turn = @turn;
-SET @lock = CASE WHEN DATALENGTH(CONVERT(nvarchar(max), N'intray jobs/' + N'group ' + @named)) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', CONVERT(nvarchar(max), N'intray jobs/' + N'group ' + @named)), 2) WHEN DATALENGTH(CONVERT(nvarchar(max), N'intray jobs/' + N'group ' + @named)) = 0 THEN N' ' ELSE CONVERT(nvarchar(255), N'intray jobs/' + N'group ' + @named) END;
+SET @lock = CONVERT(nvarchar(255), CASE WHEN DATALENGTH(N'intray jobs/' + N'group ' + @named) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', N'intray jobs/' + N'group ' + @named), 2) ELSE N'intray jobs/' + N'group ' + @named END);
 EXEC @granted = sp_getapplock @Resource = @lock, @LockMode = N'Exclusive', @LockOwner = N'Transaction', @LockTimeout = 0;
 IF @granted >= 0
 BEGIN
@@ -315,7 +318,7 @@ SET [lease] = NULL
 FROM [jobs] AS o WITH (ROWLOCK, READCOMMITTEDLOCK, NOWAIT)
 WHERE o.[grp] = @value AND o.[done] IS NULL AND o.[id] <> @id AND o.[lease] IS NOT NULL AND o.[lease] <= @now;
 UPDATE i
-SET [lease] = DATEADD(nanosecond, 499999900, DATEADD(millisecond, CAST((CASE WHEN CAST(CAST(@p2 AS bigint) AS bigint) > 220903200000000 THEN 220903200000000 WHEN CAST(CAST(@p2 AS bigint) AS bigint) < -63115200000000 THEN -63115200000000 ELSE CAST(CAST(@p2 AS bigint) AS bigint) END) % 86400000 AS int), DATEADD(day, CAST((CASE WHEN CAST(CAST(@p2 AS bigint) AS bigint) > 220903200000000 THEN 220903200000000 WHEN CAST(CAST(@p2 AS bigint) AS bigint) < -63115200000000 THEN -63115200000000 ELSE CAST(CAST(@p2 AS bigint) AS bigint) END) / 86400000 AS int), @now)))
+SET [lease] = @until
 OUTPUT @turn,
   inserted.[id],
   CONVERT(nvarchar(max), inserted.[id]),
@@ -326,7 +329,7 @@ OUTPUT @turn,
   CONVERT(nvarchar(max), inserted.[pay])
 INTO @claimed (turn, held, id, token, attempt, [group], [key], c0)
 FROM [jobs] AS i WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
-WHERE i.[id] = @id AND i.[done] IS NULL AND (i.[lease] IS NULL OR i.[lease] <= @now);
+WHERE i.[id] = @id AND i.[grp] = @value AND i.[done] IS NULL AND (i.[lease] IS NULL OR i.[lease] <= @now);
 END;
 END TRY
 BEGIN CATCH
@@ -351,7 +354,7 @@ SELECT
     WHEN ty.name IN (N'varchar', N'char', N'varbinary', N'binary') THEN CONCAT(ty.name, N'(', CASE WHEN c.max_length = -1 THEN N'max' ELSE CONVERT(nvarchar(10), c.max_length) END, N')')
     WHEN ty.name IN (N'decimal', N'numeric') THEN CONCAT(ty.name, N'(', c.precision, N', ', c.scale, N')')
     WHEN ty.name IN (N'datetime2', N'datetimeoffset', N'time') THEN CONCAT(ty.name, N'(', c.scale, N')')
-    ELSE ty.name
+    ELSE COALESCE(ty.name, TYPE_NAME(c.user_type_id))
   END AS type,
   CASE WHEN c.is_nullable = 1 THEN 1 ELSE 0 END AS nullable,
   CASE
@@ -369,7 +372,7 @@ SELECT
     WHEN c.name IN (N'id') AND ty.name IN (N'varchar', N'char') AND c.collation_name LIKE N'SQL[_]%' THEN CONCAT(N'is a ', ty.name, N' of the collation ', c.collation_name, N', in which no index finds Unicode text: let it be an nvarchar')
   END AS fault
 FROM sys.columns AS c
-INNER JOIN sys.types AS ty ON ty.user_type_id = c.system_type_id AND ty.user_type_id = ty.system_type_id
+LEFT JOIN sys.types AS ty ON ty.user_type_id = c.system_type_id
 WHERE c.object_id = OBJECT_ID(N'[jobs]')
 ORDER BY c.column_id
 
@@ -406,13 +409,14 @@ SELECT a.id
 FROM @answer AS a
 ORDER BY a.n;
 
--- extend: given, leaseMs
+-- extend: leaseMs, given
 SET NOCOUNT ON;
 DECLARE @now datetime2(7) = SYSUTCDATETIME();
+DECLARE @until datetime2(7) = DATEADD(nanosecond, 100 * (CHECKSUM(NEWID()) & 8191), DATEADD(millisecond, CAST((CASE WHEN CAST(CAST(@p1 AS bigint) AS bigint) > 220903200000000 THEN 220903200000000 WHEN CAST(CAST(@p1 AS bigint) AS bigint) < -63115200000000 THEN -63115200000000 ELSE CAST(CAST(@p1 AS bigint) AS bigint) END) % 86400000 AS int), DATEADD(day, CAST((CASE WHEN CAST(CAST(@p1 AS bigint) AS bigint) > 220903200000000 THEN 220903200000000 WHEN CAST(CAST(@p1 AS bigint) AS bigint) < -63115200000000 THEN -63115200000000 ELSE CAST(CAST(@p1 AS bigint) AS bigint) END) / 86400000 AS int), @now)));
 DECLARE @given TABLE ([n] int NOT NULL PRIMARY KEY, [id] nvarchar(4000) NULL, [token] nvarchar(40) NULL, [attempt] bigint NULL, [delay] bigint NULL, [reason] nvarchar(max) NULL);
 INSERT INTO @given ([n], [id], [token], [attempt], [delay], [reason])
 SELECT g.[n], g.[id], g.[token], g.[attempt], g.[delay], g.[reason]
-FROM OPENJSON(@p1) WITH ([n] int '$[0]', [id] nvarchar(4000) '$[1]', [token] nvarchar(40) '$[2]', [attempt] bigint '$[3]', [delay] bigint '$[4]', [reason] nvarchar(max) '$[5]') AS g;
+FROM OPENJSON(@p2) WITH ([n] int '$[0]', [id] nvarchar(4000) '$[1]', [token] nvarchar(40) '$[2]', [attempt] bigint '$[3]', [delay] bigint '$[4]', [reason] nvarchar(max) '$[5]') AS g;
 DECLARE @answer TABLE (n int NOT NULL PRIMARY KEY, id nvarchar(4000) NOT NULL, outcome nvarchar(10) NULL, token nvarchar(40) NULL);
 DECLARE @n int = 0, @count int = (SELECT COUNT(*) FROM @given);
 DECLARE @id nvarchar(4000), @named nvarchar(4000), @token datetime2(7), @attempt bigint, @delay bigint, @reason nvarchar(max);
@@ -423,7 +427,7 @@ FROM @given AS g
 WHERE g.[n] = @n;
 BEGIN TRY
 UPDATE i
-SET [lease] = DATEADD(nanosecond, 100 * (CHECKSUM(NEWID()) & 8191), DATEADD(millisecond, CAST((CASE WHEN CAST(CAST(@p2 AS bigint) AS bigint) > 220903200000000 THEN 220903200000000 WHEN CAST(CAST(@p2 AS bigint) AS bigint) < -63115200000000 THEN -63115200000000 ELSE CAST(CAST(@p2 AS bigint) AS bigint) END) % 86400000 AS int), DATEADD(day, CAST((CASE WHEN CAST(CAST(@p2 AS bigint) AS bigint) > 220903200000000 THEN 220903200000000 WHEN CAST(CAST(@p2 AS bigint) AS bigint) < -63115200000000 THEN -63115200000000 ELSE CAST(CAST(@p2 AS bigint) AS bigint) END) / 86400000 AS int), @now)))
+SET [lease] = @until
 OUTPUT @n, @named, N'extended', CONVERT(varchar(33), CONVERT(datetime2(7), SWITCHOFFSET(CONVERT(datetimeoffset(7), inserted.[lease]), '+00:00')), 126) INTO @answer (n, id, outcome, token)
 FROM [jobs] AS i WITH (ROWLOCK, READCOMMITTEDLOCK, NOWAIT)
 WHERE i.[id] = @id AND i.[lease] = @token AND i.[done] IS NULL AND i.[lease] > @now;

@@ -48,11 +48,12 @@ SELECT a.id
 FROM @answer AS a
 ORDER BY a.n;
 
--- claim: limit, group, leaseMs
+-- claim: leaseMs, limit, group
 SET NOCOUNT ON;
 DECLARE @now datetime2(7) = SYSUTCDATETIME();
-DECLARE @limit int = CAST(@p1 AS int);
-DECLARE @group nvarchar(4000) = CAST(@p2 AS nvarchar(max));
+DECLARE @until datetime2(7) = DATEADD(millisecond, CAST((CASE WHEN CAST(CAST(@p1 AS bigint) AS bigint) > 220903200000000 THEN 220903200000000 WHEN CAST(CAST(@p1 AS bigint) AS bigint) < -63115200000000 THEN -63115200000000 ELSE CAST(CAST(@p1 AS bigint) AS bigint) END) % 86400000 AS int), DATEADD(day, CAST((CASE WHEN CAST(CAST(@p1 AS bigint) AS bigint) > 220903200000000 THEN 220903200000000 WHEN CAST(CAST(@p1 AS bigint) AS bigint) < -63115200000000 THEN -63115200000000 ELSE CAST(CAST(@p1 AS bigint) AS bigint) END) / 86400000 AS int), @now));
+DECLARE @limit int = CAST(@p2 AS int);
+DECLARE @group nvarchar(4000) = CAST(@p3 AS nvarchar(max));
 DECLARE @queue TABLE (turn int NOT NULL PRIMARY KEY, value nvarchar(4000) NOT NULL, named nvarchar(4000) NOT NULL);
 DECLARE @value nvarchar(4000), @found int, @id bigint;
 INSERT INTO @queue (turn, value, named)
@@ -63,7 +64,7 @@ DECLARE @turn int = 1, @taken int = 0, @granted int, @lock nvarchar(255), @named
 WHILE @turn <= @found AND @taken < @limit
 BEGIN
 SELECT @value = q.value, @named = q.named FROM @queue AS q WHERE q.turn = @turn;
-SET @lock = CASE WHEN DATALENGTH(CONVERT(nvarchar(max), N'intray jobs/' + N'group ' + @named)) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', CONVERT(nvarchar(max), N'intray jobs/' + N'group ' + @named)), 2) WHEN DATALENGTH(CONVERT(nvarchar(max), N'intray jobs/' + N'group ' + @named)) = 0 THEN N' ' ELSE CONVERT(nvarchar(255), N'intray jobs/' + N'group ' + @named) END;
+SET @lock = CONVERT(nvarchar(255), CASE WHEN DATALENGTH(N'intray jobs/' + N'group ' + @named) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', N'intray jobs/' + N'group ' + @named), 2) ELSE N'intray jobs/' + N'group ' + @named END);
 EXEC @granted = sp_getapplock @Resource = @lock, @LockMode = N'Exclusive', @LockOwner = N'Transaction', @LockTimeout = 0;
 IF @granted >= 0
 BEGIN
@@ -88,7 +89,7 @@ SET [lease] = NULL
 FROM [jobs] AS o WITH (ROWLOCK, READCOMMITTEDLOCK, NOWAIT)
 WHERE o.[grp] = @value AND (CONVERT(nvarchar(max), o.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @value + N'|' AND o.[id] <> @id AND o.[lease] IS NOT NULL AND o.[lease] <= @now;
 UPDATE i
-SET [lease] = DATEADD(millisecond, CAST((CASE WHEN CAST(CAST(@p3 AS bigint) AS bigint) > 220903200000000 THEN 220903200000000 WHEN CAST(CAST(@p3 AS bigint) AS bigint) < -63115200000000 THEN -63115200000000 ELSE CAST(CAST(@p3 AS bigint) AS bigint) END) % 86400000 AS int), DATEADD(day, CAST((CASE WHEN CAST(CAST(@p3 AS bigint) AS bigint) > 220903200000000 THEN 220903200000000 WHEN CAST(CAST(@p3 AS bigint) AS bigint) < -63115200000000 THEN -63115200000000 ELSE CAST(CAST(@p3 AS bigint) AS bigint) END) / 86400000 AS int), @now)),
+SET [lease] = @until,
     [att] = CASE WHEN i.[att] >= 32767 THEN i.[att] ELSE COALESCE(i.[att], 1) + 1 END
 OUTPUT @turn,
   inserted.[id],
@@ -100,7 +101,7 @@ OUTPUT @turn,
   CONVERT(nvarchar(max), inserted.[pay])
 INTO @claimed (turn, held, id, token, attempt, [group], [key], c0)
 FROM [jobs] AS i WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
-WHERE i.[id] = @id AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @group + N'|' AND (i.[due] IS NULL OR i.[due] <= @now) AND (i.[lease] IS NULL OR i.[lease] <= @now);
+WHERE i.[id] = @id AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @value + N'|' AND (i.[due] IS NULL OR i.[due] <= @now) AND (i.[lease] IS NULL OR i.[lease] <= @now);
 END;
 END TRY
 BEGIN CATCH
@@ -117,15 +118,16 @@ SELECT t.id, t.token, t.attempt, t.[group], t.[key], t.c0
 FROM @claimed AS t
 ORDER BY t.turn;
 
--- claim of every group: limit, pivot, leaseMs
+-- claim of every group: leaseMs, limit, pivot
 SET NOCOUNT ON;
 DECLARE @now datetime2(7) = SYSUTCDATETIME();
-DECLARE @limit int = CAST(@p1 AS int);
+DECLARE @until datetime2(7) = DATEADD(millisecond, CAST((CASE WHEN CAST(CAST(@p1 AS bigint) AS bigint) > 220903200000000 THEN 220903200000000 WHEN CAST(CAST(@p1 AS bigint) AS bigint) < -63115200000000 THEN -63115200000000 ELSE CAST(CAST(@p1 AS bigint) AS bigint) END) % 86400000 AS int), DATEADD(day, CAST((CASE WHEN CAST(CAST(@p1 AS bigint) AS bigint) > 220903200000000 THEN 220903200000000 WHEN CAST(CAST(@p1 AS bigint) AS bigint) < -63115200000000 THEN -63115200000000 ELSE CAST(CAST(@p1 AS bigint) AS bigint) END) / 86400000 AS int), @now));
+DECLARE @limit int = CAST(@p2 AS int);
 DECLARE @queue TABLE (turn int NOT NULL PRIMARY KEY, value nvarchar(4000) NOT NULL, named nvarchar(4000) NOT NULL);
 DECLARE @value nvarchar(4000), @found int, @id bigint;
 DECLARE @head TABLE (n int NOT NULL PRIMARY KEY, value nvarchar(4000) NOT NULL, named nvarchar(4000) NOT NULL, priority bigint NULL, id bigint NOT NULL);
 DECLARE @start nvarchar(4000), @next nvarchar(4000), @head_group nvarchar(4000), @head_named nvarchar(4000), @ready int, @visited int = 0, @wrapped int = 0, @priority bigint;
-DECLARE @pivot bigint = (SELECT CAST(FLOOR(CAST(MIN(m.[id]) AS decimal(38, 0)) + CAST(@p2 AS decimal(16, 15)) * (CAST(MAX(m.[id]) AS decimal(38, 0)) - CAST(MIN(m.[id]) AS decimal(38, 0)))) AS bigint) FROM [jobs] AS m WITH (READPAST, READCOMMITTEDLOCK));
+DECLARE @pivot bigint = (SELECT CAST(FLOOR(CAST(MIN(m.[id]) AS decimal(38, 0)) + CAST(@p3 AS decimal(16, 15)) * (CAST(MAX(m.[id]) AS decimal(38, 0)) - CAST(MIN(m.[id]) AS decimal(38, 0)))) AS bigint) FROM [jobs] AS m WITH (READPAST, READCOMMITTEDLOCK));
 SELECT TOP (1) @start = g.[grp]
 FROM [jobs] AS g WITH (READPAST, READCOMMITTEDLOCK)
 WHERE g.[grp] IS NOT NULL AND g.[id] >= @pivot
@@ -187,7 +189,7 @@ DECLARE @turn int = 1, @taken int = 0, @granted int, @lock nvarchar(255), @named
 WHILE @turn <= @found AND @taken < @limit
 BEGIN
 SELECT @value = q.value, @named = q.named FROM @queue AS q WHERE q.turn = @turn;
-SET @lock = CASE WHEN DATALENGTH(CONVERT(nvarchar(max), N'intray jobs/' + N'group ' + @named)) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', CONVERT(nvarchar(max), N'intray jobs/' + N'group ' + @named)), 2) WHEN DATALENGTH(CONVERT(nvarchar(max), N'intray jobs/' + N'group ' + @named)) = 0 THEN N' ' ELSE CONVERT(nvarchar(255), N'intray jobs/' + N'group ' + @named) END;
+SET @lock = CONVERT(nvarchar(255), CASE WHEN DATALENGTH(N'intray jobs/' + N'group ' + @named) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', N'intray jobs/' + N'group ' + @named), 2) ELSE N'intray jobs/' + N'group ' + @named END);
 EXEC @granted = sp_getapplock @Resource = @lock, @LockMode = N'Exclusive', @LockOwner = N'Transaction', @LockTimeout = 0;
 IF @granted >= 0
 BEGIN
@@ -212,7 +214,7 @@ SET [lease] = NULL
 FROM [jobs] AS o WITH (ROWLOCK, READCOMMITTEDLOCK, NOWAIT)
 WHERE o.[grp] = @value AND (CONVERT(nvarchar(max), o.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @value + N'|' AND o.[id] <> @id AND o.[lease] IS NOT NULL AND o.[lease] <= @now;
 UPDATE i
-SET [lease] = DATEADD(millisecond, CAST((CASE WHEN CAST(CAST(@p3 AS bigint) AS bigint) > 220903200000000 THEN 220903200000000 WHEN CAST(CAST(@p3 AS bigint) AS bigint) < -63115200000000 THEN -63115200000000 ELSE CAST(CAST(@p3 AS bigint) AS bigint) END) % 86400000 AS int), DATEADD(day, CAST((CASE WHEN CAST(CAST(@p3 AS bigint) AS bigint) > 220903200000000 THEN 220903200000000 WHEN CAST(CAST(@p3 AS bigint) AS bigint) < -63115200000000 THEN -63115200000000 ELSE CAST(CAST(@p3 AS bigint) AS bigint) END) / 86400000 AS int), @now)),
+SET [lease] = @until,
     [att] = CASE WHEN i.[att] >= 32767 THEN i.[att] ELSE COALESCE(i.[att], 1) + 1 END
 OUTPUT @turn,
   inserted.[id],
@@ -224,7 +226,7 @@ OUTPUT @turn,
   CONVERT(nvarchar(max), inserted.[pay])
 INTO @claimed (turn, held, id, token, attempt, [group], [key], c0)
 FROM [jobs] AS i WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
-WHERE i.[id] = @id AND (i.[due] IS NULL OR i.[due] <= @now) AND (i.[lease] IS NULL OR i.[lease] <= @now);
+WHERE i.[id] = @id AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @value + N'|' AND (i.[due] IS NULL OR i.[due] <= @now) AND (i.[lease] IS NULL OR i.[lease] <= @now);
 END;
 END TRY
 BEGIN CATCH
@@ -241,15 +243,16 @@ SELECT t.id, t.token, t.attempt, t.[group], t.[key], t.c0
 FROM @claimed AS t
 ORDER BY t.turn;
 
--- claim to a second: limit, pivot, leaseMs
+-- claim to a second: leaseMs, limit, pivot
 SET NOCOUNT ON;
 DECLARE @now datetime2(7) = SYSUTCDATETIME();
-DECLARE @limit int = CAST(@p1 AS int);
+DECLARE @until datetime2(7) = DATEADD(nanosecond, 499999900, DATEADD(millisecond, CAST((CASE WHEN CAST(CAST(@p1 AS bigint) AS bigint) > 220903200000000 THEN 220903200000000 WHEN CAST(CAST(@p1 AS bigint) AS bigint) < -63115200000000 THEN -63115200000000 ELSE CAST(CAST(@p1 AS bigint) AS bigint) END) % 86400000 AS int), DATEADD(day, CAST((CASE WHEN CAST(CAST(@p1 AS bigint) AS bigint) > 220903200000000 THEN 220903200000000 WHEN CAST(CAST(@p1 AS bigint) AS bigint) < -63115200000000 THEN -63115200000000 ELSE CAST(CAST(@p1 AS bigint) AS bigint) END) / 86400000 AS int), @now)));
+DECLARE @limit int = CAST(@p2 AS int);
 DECLARE @queue TABLE (turn int NOT NULL PRIMARY KEY, value nvarchar(4000) NOT NULL, named nvarchar(4000) NOT NULL);
 DECLARE @value nvarchar(4000), @found int, @id bigint;
 DECLARE @head TABLE (n int NOT NULL PRIMARY KEY, value nvarchar(4000) NOT NULL, named nvarchar(4000) NOT NULL, priority bigint NULL, id bigint NOT NULL);
 DECLARE @start nvarchar(4000), @next nvarchar(4000), @head_group nvarchar(4000), @head_named nvarchar(4000), @ready int, @visited int = 0, @wrapped int = 0, @priority bigint;
-DECLARE @pivot bigint = (SELECT CAST(FLOOR(CAST(MIN(m.[id]) AS decimal(38, 0)) + CAST(@p2 AS decimal(16, 15)) * (CAST(MAX(m.[id]) AS decimal(38, 0)) - CAST(MIN(m.[id]) AS decimal(38, 0)))) AS bigint) FROM [jobs] AS m WITH (READPAST, READCOMMITTEDLOCK));
+DECLARE @pivot bigint = (SELECT CAST(FLOOR(CAST(MIN(m.[id]) AS decimal(38, 0)) + CAST(@p3 AS decimal(16, 15)) * (CAST(MAX(m.[id]) AS decimal(38, 0)) - CAST(MIN(m.[id]) AS decimal(38, 0)))) AS bigint) FROM [jobs] AS m WITH (READPAST, READCOMMITTEDLOCK));
 SELECT TOP (1) @start = g.[grp]
 FROM [jobs] AS g WITH (READPAST, READCOMMITTEDLOCK)
 WHERE g.[grp] IS NOT NULL AND g.[id] >= @pivot
@@ -311,7 +314,7 @@ DECLARE @turn int = 1, @taken int = 0, @granted int, @lock nvarchar(255), @named
 WHILE @turn <= @found AND @taken < @limit
 BEGIN
 SELECT @value = q.value, @named = q.named FROM @queue AS q WHERE q.turn = @turn;
-SET @lock = CASE WHEN DATALENGTH(CONVERT(nvarchar(max), N'intray jobs/' + N'group ' + @named)) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', CONVERT(nvarchar(max), N'intray jobs/' + N'group ' + @named)), 2) WHEN DATALENGTH(CONVERT(nvarchar(max), N'intray jobs/' + N'group ' + @named)) = 0 THEN N' ' ELSE CONVERT(nvarchar(255), N'intray jobs/' + N'group ' + @named) END;
+SET @lock = CONVERT(nvarchar(255), CASE WHEN DATALENGTH(N'intray jobs/' + N'group ' + @named) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', N'intray jobs/' + N'group ' + @named), 2) ELSE N'intray jobs/' + N'group ' + @named END);
 EXEC @granted = sp_getapplock @Resource = @lock, @LockMode = N'Exclusive', @LockOwner = N'Transaction', @LockTimeout = 0;
 IF @granted >= 0
 BEGIN
@@ -336,7 +339,7 @@ SET [lease] = NULL
 FROM [jobs] AS o WITH (ROWLOCK, READCOMMITTEDLOCK, NOWAIT)
 WHERE o.[grp] = @value AND (CONVERT(nvarchar(max), o.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @value + N'|' AND o.[id] <> @id AND o.[lease] IS NOT NULL AND o.[lease] <= @now;
 UPDATE i
-SET [lease] = DATEADD(nanosecond, 499999900, DATEADD(millisecond, CAST((CASE WHEN CAST(CAST(@p3 AS bigint) AS bigint) > 220903200000000 THEN 220903200000000 WHEN CAST(CAST(@p3 AS bigint) AS bigint) < -63115200000000 THEN -63115200000000 ELSE CAST(CAST(@p3 AS bigint) AS bigint) END) % 86400000 AS int), DATEADD(day, CAST((CASE WHEN CAST(CAST(@p3 AS bigint) AS bigint) > 220903200000000 THEN 220903200000000 WHEN CAST(CAST(@p3 AS bigint) AS bigint) < -63115200000000 THEN -63115200000000 ELSE CAST(CAST(@p3 AS bigint) AS bigint) END) / 86400000 AS int), @now))),
+SET [lease] = @until,
     [att] = CASE WHEN i.[att] >= 32767 THEN i.[att] ELSE COALESCE(i.[att], 1) + 1 END
 OUTPUT @turn,
   inserted.[id],
@@ -348,7 +351,7 @@ OUTPUT @turn,
   CONVERT(nvarchar(max), inserted.[pay])
 INTO @claimed (turn, held, id, token, attempt, [group], [key], c0)
 FROM [jobs] AS i WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
-WHERE i.[id] = @id AND (i.[due] IS NULL OR i.[due] <= @now) AND (i.[lease] IS NULL OR i.[lease] <= @now);
+WHERE i.[id] = @id AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @value + N'|' AND (i.[due] IS NULL OR i.[due] <= @now) AND (i.[lease] IS NULL OR i.[lease] <= @now);
 END;
 END TRY
 BEGIN CATCH
@@ -373,7 +376,7 @@ SELECT
     WHEN ty.name IN (N'varchar', N'char', N'varbinary', N'binary') THEN CONCAT(ty.name, N'(', CASE WHEN c.max_length = -1 THEN N'max' ELSE CONVERT(nvarchar(10), c.max_length) END, N')')
     WHEN ty.name IN (N'decimal', N'numeric') THEN CONCAT(ty.name, N'(', c.precision, N', ', c.scale, N')')
     WHEN ty.name IN (N'datetime2', N'datetimeoffset', N'time') THEN CONCAT(ty.name, N'(', c.scale, N')')
-    ELSE ty.name
+    ELSE COALESCE(ty.name, TYPE_NAME(c.user_type_id))
   END AS type,
   CASE WHEN c.is_nullable = 1 THEN 1 ELSE 0 END AS nullable,
   CASE
@@ -391,7 +394,7 @@ SELECT
     WHEN c.name IN (N'grp') AND ty.name IN (N'varchar', N'char') AND c.collation_name LIKE N'SQL[_]%' THEN CONCAT(N'is a ', ty.name, N' of the collation ', c.collation_name, N', in which no index finds Unicode text: let it be an nvarchar')
   END AS fault
 FROM sys.columns AS c
-INNER JOIN sys.types AS ty ON ty.user_type_id = c.system_type_id AND ty.user_type_id = ty.system_type_id
+LEFT JOIN sys.types AS ty ON ty.user_type_id = c.system_type_id
 WHERE c.object_id = OBJECT_ID(N'[jobs]')
 ORDER BY c.column_id
 
@@ -428,13 +431,14 @@ SELECT a.id
 FROM @answer AS a
 ORDER BY a.n;
 
--- extend: given, leaseMs
+-- extend: leaseMs, given
 SET NOCOUNT ON;
 DECLARE @now datetime2(7) = SYSUTCDATETIME();
+DECLARE @until datetime2(7) = DATEADD(millisecond, CAST((CASE WHEN CAST(CAST(@p1 AS bigint) AS bigint) > 220903200000000 THEN 220903200000000 WHEN CAST(CAST(@p1 AS bigint) AS bigint) < -63115200000000 THEN -63115200000000 ELSE CAST(CAST(@p1 AS bigint) AS bigint) END) % 86400000 AS int), DATEADD(day, CAST((CASE WHEN CAST(CAST(@p1 AS bigint) AS bigint) > 220903200000000 THEN 220903200000000 WHEN CAST(CAST(@p1 AS bigint) AS bigint) < -63115200000000 THEN -63115200000000 ELSE CAST(CAST(@p1 AS bigint) AS bigint) END) / 86400000 AS int), @now));
 DECLARE @given TABLE ([n] int NOT NULL PRIMARY KEY, [id] nvarchar(4000) NULL, [token] nvarchar(40) NULL, [attempt] bigint NULL, [delay] bigint NULL, [reason] nvarchar(max) NULL);
 INSERT INTO @given ([n], [id], [token], [attempt], [delay], [reason])
 SELECT g.[n], g.[id], g.[token], g.[attempt], g.[delay], g.[reason]
-FROM OPENJSON(@p1) WITH ([n] int '$[0]', [id] nvarchar(4000) '$[1]', [token] nvarchar(40) '$[2]', [attempt] bigint '$[3]', [delay] bigint '$[4]', [reason] nvarchar(max) '$[5]') AS g;
+FROM OPENJSON(@p2) WITH ([n] int '$[0]', [id] nvarchar(4000) '$[1]', [token] nvarchar(40) '$[2]', [attempt] bigint '$[3]', [delay] bigint '$[4]', [reason] nvarchar(max) '$[5]') AS g;
 DECLARE @answer TABLE (n int NOT NULL PRIMARY KEY, id nvarchar(4000) NOT NULL, outcome nvarchar(10) NULL, token nvarchar(40) NULL);
 DECLARE @n int = 0, @count int = (SELECT COUNT(*) FROM @given);
 DECLARE @id bigint, @named nvarchar(4000), @token datetime2(7), @attempt bigint, @delay bigint, @reason nvarchar(max);
@@ -445,7 +449,7 @@ FROM @given AS g
 WHERE g.[n] = @n;
 BEGIN TRY
 UPDATE i
-SET [lease] = DATEADD(millisecond, CAST((CASE WHEN CAST(CAST(@p2 AS bigint) AS bigint) > 220903200000000 THEN 220903200000000 WHEN CAST(CAST(@p2 AS bigint) AS bigint) < -63115200000000 THEN -63115200000000 ELSE CAST(CAST(@p2 AS bigint) AS bigint) END) % 86400000 AS int), DATEADD(day, CAST((CASE WHEN CAST(CAST(@p2 AS bigint) AS bigint) > 220903200000000 THEN 220903200000000 WHEN CAST(CAST(@p2 AS bigint) AS bigint) < -63115200000000 THEN -63115200000000 ELSE CAST(CAST(@p2 AS bigint) AS bigint) END) / 86400000 AS int), @now))
+SET [lease] = @until
 OUTPUT @n, @named, N'extended', CONVERT(varchar(33), CONVERT(datetime2(7), SWITCHOFFSET(CONVERT(datetimeoffset(7), inserted.[lease]), '+00:00')), 126) INTO @answer (n, id, outcome, token)
 FROM [jobs] AS i WITH (ROWLOCK, READCOMMITTEDLOCK, NOWAIT)
 WHERE i.[id] = @id AND i.[lease] = @token AND i.[att] = @attempt AND i.[lease] > @now;

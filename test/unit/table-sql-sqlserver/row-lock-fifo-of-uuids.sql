@@ -27,8 +27,8 @@ ORDER BY a.n;
 -- claim: limit, group
 SET NOCOUNT ON;
 DECLARE @limit int = CAST(@p1 AS int);
-DECLARE @group uniqueidentifier = CAST(@p2 AS uniqueidentifier);
 DECLARE @now datetime2(7) = SYSUTCDATETIME();
+DECLARE @group uniqueidentifier = CAST(@p2 AS uniqueidentifier);
 DECLARE @queue TABLE (turn int NOT NULL PRIMARY KEY, value uniqueidentifier NOT NULL, named nvarchar(4000) NOT NULL);
 DECLARE @value uniqueidentifier, @found int, @id uniqueidentifier;
 INSERT INTO @queue (turn, value, named)
@@ -39,7 +39,7 @@ DECLARE @turn int = 1, @taken int = 0, @granted int, @lock nvarchar(255), @named
 WHILE @turn <= @found AND @taken < @limit
 BEGIN
 SELECT @value = q.value, @named = q.named FROM @queue AS q WHERE q.turn = @turn;
-SET @lock = CASE WHEN DATALENGTH(CONVERT(nvarchar(max), N'intray jobs/' + N'group ' + @named)) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', CONVERT(nvarchar(max), N'intray jobs/' + N'group ' + @named)), 2) WHEN DATALENGTH(CONVERT(nvarchar(max), N'intray jobs/' + N'group ' + @named)) = 0 THEN N' ' ELSE CONVERT(nvarchar(255), N'intray jobs/' + N'group ' + @named) END;
+SET @lock = CONVERT(nvarchar(255), CASE WHEN DATALENGTH(N'intray jobs/' + N'group ' + @named) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', N'intray jobs/' + N'group ' + @named), 2) ELSE N'intray jobs/' + N'group ' + @named END);
 EXEC @granted = sp_getapplock @Resource = @lock, @LockMode = N'Exclusive', @LockOwner = N'Transaction', @LockTimeout = 0;
 IF @granted >= 0
 BEGIN
@@ -63,7 +63,7 @@ SELECT @turn,
   LOWER(CONVERT(varchar(36), i.[grp])),
   LOWER(CONVERT(varchar(36), i.[grp]))
 FROM [jobs] AS i WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
-WHERE i.[id] = @id AND i.[grp] = @group AND i.[done] IS NULL AND (i.[due] IS NULL OR i.[due] <= @now);
+WHERE i.[id] = @id AND i.[grp] = @value AND i.[done] IS NULL AND (i.[due] IS NULL OR i.[due] <= @now);
 END TRY
 BEGIN CATCH
 IF ERROR_NUMBER() <> 1222 OR XACT_STATE() = -1 THROW;
@@ -149,7 +149,7 @@ DECLARE @turn int = 1, @taken int = 0, @granted int, @lock nvarchar(255), @named
 WHILE @turn <= @found AND @taken < @limit
 BEGIN
 SELECT @value = q.value, @named = q.named FROM @queue AS q WHERE q.turn = @turn;
-SET @lock = CASE WHEN DATALENGTH(CONVERT(nvarchar(max), N'intray jobs/' + N'group ' + @named)) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', CONVERT(nvarchar(max), N'intray jobs/' + N'group ' + @named)), 2) WHEN DATALENGTH(CONVERT(nvarchar(max), N'intray jobs/' + N'group ' + @named)) = 0 THEN N' ' ELSE CONVERT(nvarchar(255), N'intray jobs/' + N'group ' + @named) END;
+SET @lock = CONVERT(nvarchar(255), CASE WHEN DATALENGTH(N'intray jobs/' + N'group ' + @named) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', N'intray jobs/' + N'group ' + @named), 2) ELSE N'intray jobs/' + N'group ' + @named END);
 EXEC @granted = sp_getapplock @Resource = @lock, @LockMode = N'Exclusive', @LockOwner = N'Transaction', @LockTimeout = 0;
 IF @granted >= 0
 BEGIN
@@ -173,7 +173,7 @@ SELECT @turn,
   LOWER(CONVERT(varchar(36), i.[grp])),
   LOWER(CONVERT(varchar(36), i.[grp]))
 FROM [jobs] AS i WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
-WHERE i.[id] = @id AND i.[done] IS NULL AND (i.[due] IS NULL OR i.[due] <= @now);
+WHERE i.[id] = @id AND i.[grp] = @value AND i.[done] IS NULL AND (i.[due] IS NULL OR i.[due] <= @now);
 END TRY
 BEGIN CATCH
 IF ERROR_NUMBER() <> 1222 OR XACT_STATE() = -1 THROW;
@@ -197,7 +197,7 @@ SELECT
     WHEN ty.name IN (N'varchar', N'char', N'varbinary', N'binary') THEN CONCAT(ty.name, N'(', CASE WHEN c.max_length = -1 THEN N'max' ELSE CONVERT(nvarchar(10), c.max_length) END, N')')
     WHEN ty.name IN (N'decimal', N'numeric') THEN CONCAT(ty.name, N'(', c.precision, N', ', c.scale, N')')
     WHEN ty.name IN (N'datetime2', N'datetimeoffset', N'time') THEN CONCAT(ty.name, N'(', c.scale, N')')
-    ELSE ty.name
+    ELSE COALESCE(ty.name, TYPE_NAME(c.user_type_id))
   END AS type,
   CASE WHEN c.is_nullable = 1 THEN 1 ELSE 0 END AS nullable,
   CASE
@@ -212,7 +212,7 @@ SELECT
   END AS [precision],
   CAST(NULL AS nvarchar(400)) AS fault
 FROM sys.columns AS c
-INNER JOIN sys.types AS ty ON ty.user_type_id = c.system_type_id AND ty.user_type_id = ty.system_type_id
+LEFT JOIN sys.types AS ty ON ty.user_type_id = c.system_type_id
 WHERE c.object_id = OBJECT_ID(N'[jobs]')
 ORDER BY c.column_id
 
@@ -333,7 +333,7 @@ SET [grp] = @group,
     [done] = NULL
 OUTPUT @n, @named INTO @answer (n, id)
 FROM [jobs] AS i WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
-WHERE i.[id] = @id AND i.[done] IS NULL AND (@from IS NULL OR (i.[grp] = @from)) AND APPLOCK_TEST(N'public', CASE WHEN DATALENGTH(CONVERT(nvarchar(max), N'intray jobs/' + N'group ' + LOWER(CONVERT(varchar(36), i.[grp])))) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', CONVERT(nvarchar(max), N'intray jobs/' + N'group ' + LOWER(CONVERT(varchar(36), i.[grp])))), 2) WHEN DATALENGTH(CONVERT(nvarchar(max), N'intray jobs/' + N'group ' + LOWER(CONVERT(varchar(36), i.[grp])))) = 0 THEN N' ' ELSE CONVERT(nvarchar(255), N'intray jobs/' + N'group ' + LOWER(CONVERT(varchar(36), i.[grp]))) END, N'Exclusive', N'Session') = 1;
+WHERE i.[id] = @id AND i.[done] IS NULL AND (@from IS NULL OR (i.[grp] = @from)) AND APPLOCK_TEST(N'public', CONVERT(nvarchar(255), CASE WHEN DATALENGTH(N'intray jobs/' + N'group ' + LOWER(CONVERT(varchar(36), i.[grp]))) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', N'intray jobs/' + N'group ' + LOWER(CONVERT(varchar(36), i.[grp]))), 2) ELSE N'intray jobs/' + N'group ' + LOWER(CONVERT(varchar(36), i.[grp])) END), N'Exclusive', N'Session') = 1;
 SET @n = @n + 1;
 END;
 SELECT a.id
@@ -380,7 +380,7 @@ WHERE g.[n] = @n;
 DELETE i
 OUTPUT @n, @named INTO @answer (n, id)
 FROM [jobs] AS i WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
-WHERE i.[id] = @id AND i.[done] IS NULL AND (@from IS NULL OR (i.[grp] = @from)) AND APPLOCK_TEST(N'public', CASE WHEN DATALENGTH(CONVERT(nvarchar(max), N'intray jobs/' + N'group ' + LOWER(CONVERT(varchar(36), i.[grp])))) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', CONVERT(nvarchar(max), N'intray jobs/' + N'group ' + LOWER(CONVERT(varchar(36), i.[grp])))), 2) WHEN DATALENGTH(CONVERT(nvarchar(max), N'intray jobs/' + N'group ' + LOWER(CONVERT(varchar(36), i.[grp])))) = 0 THEN N' ' ELSE CONVERT(nvarchar(255), N'intray jobs/' + N'group ' + LOWER(CONVERT(varchar(36), i.[grp]))) END, N'Exclusive', N'Session') = 1;
+WHERE i.[id] = @id AND i.[done] IS NULL AND (@from IS NULL OR (i.[grp] = @from)) AND APPLOCK_TEST(N'public', CONVERT(nvarchar(255), CASE WHEN DATALENGTH(N'intray jobs/' + N'group ' + LOWER(CONVERT(varchar(36), i.[grp]))) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', N'intray jobs/' + N'group ' + LOWER(CONVERT(varchar(36), i.[grp]))), 2) ELSE N'intray jobs/' + N'group ' + LOWER(CONVERT(varchar(36), i.[grp])) END), N'Exclusive', N'Session') = 1;
 SET @n = @n + 1;
 END;
 SELECT a.id

@@ -25,8 +25,8 @@ ORDER BY a.n;
 -- claim: limit, group
 SET NOCOUNT ON;
 DECLARE @limit int = CAST(@p1 AS int);
-DECLARE @group nvarchar(4000) = CAST(@p2 AS nvarchar(max));
 DECLARE @now datetime2(7) = SYSUTCDATETIME();
+DECLARE @group nvarchar(4000) = CAST(@p2 AS nvarchar(max));
 DECLARE @queue TABLE (turn int NOT NULL PRIMARY KEY, value nvarchar(4000) NOT NULL, named nvarchar(4000) NOT NULL);
 DECLARE @value nvarchar(4000), @found int, @id bigint;
 INSERT INTO @queue (turn, value, named)
@@ -37,7 +37,7 @@ DECLARE @turn int = 1, @taken int = 0, @granted int, @lock nvarchar(255), @named
 WHILE @turn <= @found AND @taken < @limit
 BEGIN
 SELECT @value = q.value, @named = q.named FROM @queue AS q WHERE q.turn = @turn;
-SET @lock = CASE WHEN DATALENGTH(CONVERT(nvarchar(max), N'intray app.jobs/' + N'group ' + @named)) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', CONVERT(nvarchar(max), N'intray app.jobs/' + N'group ' + @named)), 2) WHEN DATALENGTH(CONVERT(nvarchar(max), N'intray app.jobs/' + N'group ' + @named)) = 0 THEN N' ' ELSE CONVERT(nvarchar(255), N'intray app.jobs/' + N'group ' + @named) END;
+SET @lock = CONVERT(nvarchar(255), CASE WHEN DATALENGTH(N'intray app.jobs/' + N'group ' + @named) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', N'intray app.jobs/' + N'group ' + @named), 2) ELSE N'intray app.jobs/' + N'group ' + @named END);
 EXEC @granted = sp_getapplock @Resource = @lock, @LockMode = N'Exclusive', @LockOwner = N'Transaction', @LockTimeout = 0;
 IF @granted >= 0
 BEGIN
@@ -57,7 +57,7 @@ SELECT @turn,
   CONVERT(nvarchar(max), i.[grp]),
   CONVERT(nvarchar(max), i.[pay])
 FROM [app].[jobs] AS i WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
-WHERE i.[id] = @id AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @group + N'|' AND (i.[due] IS NULL OR i.[due] <= @now);
+WHERE i.[id] = @id AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @value + N'|' AND (i.[due] IS NULL OR i.[due] <= @now);
 END TRY
 BEGIN CATCH
 IF ERROR_NUMBER() <> 1222 OR XACT_STATE() = -1 THROW;
@@ -138,7 +138,7 @@ DECLARE @turn int = 1, @taken int = 0, @granted int, @lock nvarchar(255), @named
 WHILE @turn <= @found AND @taken < @limit
 BEGIN
 SELECT @value = q.value, @named = q.named FROM @queue AS q WHERE q.turn = @turn;
-SET @lock = CASE WHEN DATALENGTH(CONVERT(nvarchar(max), N'intray app.jobs/' + N'group ' + @named)) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', CONVERT(nvarchar(max), N'intray app.jobs/' + N'group ' + @named)), 2) WHEN DATALENGTH(CONVERT(nvarchar(max), N'intray app.jobs/' + N'group ' + @named)) = 0 THEN N' ' ELSE CONVERT(nvarchar(255), N'intray app.jobs/' + N'group ' + @named) END;
+SET @lock = CONVERT(nvarchar(255), CASE WHEN DATALENGTH(N'intray app.jobs/' + N'group ' + @named) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', N'intray app.jobs/' + N'group ' + @named), 2) ELSE N'intray app.jobs/' + N'group ' + @named END);
 EXEC @granted = sp_getapplock @Resource = @lock, @LockMode = N'Exclusive', @LockOwner = N'Transaction', @LockTimeout = 0;
 IF @granted >= 0
 BEGIN
@@ -158,7 +158,7 @@ SELECT @turn,
   CONVERT(nvarchar(max), i.[grp]),
   CONVERT(nvarchar(max), i.[pay])
 FROM [app].[jobs] AS i WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
-WHERE i.[id] = @id AND (i.[due] IS NULL OR i.[due] <= @now);
+WHERE i.[id] = @id AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @value + N'|' AND (i.[due] IS NULL OR i.[due] <= @now);
 END TRY
 BEGIN CATCH
 IF ERROR_NUMBER() <> 1222 OR XACT_STATE() = -1 THROW;
@@ -182,7 +182,7 @@ SELECT
     WHEN ty.name IN (N'varchar', N'char', N'varbinary', N'binary') THEN CONCAT(ty.name, N'(', CASE WHEN c.max_length = -1 THEN N'max' ELSE CONVERT(nvarchar(10), c.max_length) END, N')')
     WHEN ty.name IN (N'decimal', N'numeric') THEN CONCAT(ty.name, N'(', c.precision, N', ', c.scale, N')')
     WHEN ty.name IN (N'datetime2', N'datetimeoffset', N'time') THEN CONCAT(ty.name, N'(', c.scale, N')')
-    ELSE ty.name
+    ELSE COALESCE(ty.name, TYPE_NAME(c.user_type_id))
   END AS type,
   CASE WHEN c.is_nullable = 1 THEN 1 ELSE 0 END AS nullable,
   CASE
@@ -199,7 +199,7 @@ SELECT
     WHEN c.name IN (N'grp') AND ty.name IN (N'varchar', N'char') AND c.collation_name LIKE N'SQL[_]%' THEN CONCAT(N'is a ', ty.name, N' of the collation ', c.collation_name, N', in which no index finds Unicode text: let it be an nvarchar')
   END AS fault
 FROM sys.columns AS c
-INNER JOIN sys.types AS ty ON ty.user_type_id = c.system_type_id AND ty.user_type_id = ty.system_type_id
+LEFT JOIN sys.types AS ty ON ty.user_type_id = c.system_type_id
 WHERE c.object_id = OBJECT_ID(N'[app].[jobs]')
 ORDER BY c.column_id
 
@@ -349,7 +349,7 @@ SET [grp] = @group,
     [due] = NULL
 OUTPUT @n, @named INTO @answer (n, id)
 FROM [app].[jobs] AS i WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
-WHERE i.[id] = @id AND (@from IS NULL OR (i.[grp] = @from AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @from + N'|')) AND APPLOCK_TEST(N'public', CASE WHEN DATALENGTH(CONVERT(nvarchar(max), N'intray app.jobs/' + N'group ' + CONVERT(nvarchar(max), i.[grp]))) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', CONVERT(nvarchar(max), N'intray app.jobs/' + N'group ' + CONVERT(nvarchar(max), i.[grp]))), 2) WHEN DATALENGTH(CONVERT(nvarchar(max), N'intray app.jobs/' + N'group ' + CONVERT(nvarchar(max), i.[grp]))) = 0 THEN N' ' ELSE CONVERT(nvarchar(255), N'intray app.jobs/' + N'group ' + CONVERT(nvarchar(max), i.[grp])) END, N'Exclusive', N'Session') = 1;
+WHERE i.[id] = @id AND (@from IS NULL OR (i.[grp] = @from AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @from + N'|')) AND APPLOCK_TEST(N'public', CONVERT(nvarchar(255), CASE WHEN DATALENGTH(N'intray app.jobs/' + N'group ' + CONVERT(nvarchar(max), i.[grp])) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', N'intray app.jobs/' + N'group ' + CONVERT(nvarchar(max), i.[grp])), 2) ELSE N'intray app.jobs/' + N'group ' + CONVERT(nvarchar(max), i.[grp]) END), N'Exclusive', N'Session') = 1;
 SET @n = @n + 1;
 END;
 SELECT a.id
@@ -376,11 +376,11 @@ BEGIN TRY
 INSERT INTO [app].[jobs] ([pay], [grp], [att])
 SELECT i.[pay], @group, 1
 FROM [app].[jobs] AS i WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
-WHERE i.[id] = @id AND (@from IS NULL OR (i.[grp] = @from AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @from + N'|')) AND APPLOCK_TEST(N'public', CASE WHEN DATALENGTH(CONVERT(nvarchar(max), N'intray app.jobs/' + N'group ' + CONVERT(nvarchar(max), i.[grp]))) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', CONVERT(nvarchar(max), N'intray app.jobs/' + N'group ' + CONVERT(nvarchar(max), i.[grp]))), 2) WHEN DATALENGTH(CONVERT(nvarchar(max), N'intray app.jobs/' + N'group ' + CONVERT(nvarchar(max), i.[grp]))) = 0 THEN N' ' ELSE CONVERT(nvarchar(255), N'intray app.jobs/' + N'group ' + CONVERT(nvarchar(max), i.[grp])) END, N'Exclusive', N'Session') = 1;
+WHERE i.[id] = @id AND (@from IS NULL OR (i.[grp] = @from AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @from + N'|')) AND APPLOCK_TEST(N'public', CONVERT(nvarchar(255), CASE WHEN DATALENGTH(N'intray app.jobs/' + N'group ' + CONVERT(nvarchar(max), i.[grp])) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', N'intray app.jobs/' + N'group ' + CONVERT(nvarchar(max), i.[grp])), 2) ELSE N'intray app.jobs/' + N'group ' + CONVERT(nvarchar(max), i.[grp]) END), N'Exclusive', N'Session') = 1;
 DELETE i
 OUTPUT @n, @named INTO @answer (n, id)
 FROM [app].[jobs] AS i WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
-WHERE i.[id] = @id AND (@from IS NULL OR (i.[grp] = @from AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @from + N'|')) AND APPLOCK_TEST(N'public', CASE WHEN DATALENGTH(CONVERT(nvarchar(max), N'intray app.jobs/' + N'group ' + CONVERT(nvarchar(max), i.[grp]))) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', CONVERT(nvarchar(max), N'intray app.jobs/' + N'group ' + CONVERT(nvarchar(max), i.[grp]))), 2) WHEN DATALENGTH(CONVERT(nvarchar(max), N'intray app.jobs/' + N'group ' + CONVERT(nvarchar(max), i.[grp]))) = 0 THEN N' ' ELSE CONVERT(nvarchar(255), N'intray app.jobs/' + N'group ' + CONVERT(nvarchar(max), i.[grp])) END, N'Exclusive', N'Session') = 1;
+WHERE i.[id] = @id AND (@from IS NULL OR (i.[grp] = @from AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @from + N'|')) AND APPLOCK_TEST(N'public', CONVERT(nvarchar(255), CASE WHEN DATALENGTH(N'intray app.jobs/' + N'group ' + CONVERT(nvarchar(max), i.[grp])) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', N'intray app.jobs/' + N'group ' + CONVERT(nvarchar(max), i.[grp])), 2) ELSE N'intray app.jobs/' + N'group ' + CONVERT(nvarchar(max), i.[grp]) END), N'Exclusive', N'Session') = 1;
 END TRY
 BEGIN CATCH
 THROW;
@@ -409,7 +409,7 @@ WHERE g.[n] = @n;
 DELETE i
 OUTPUT @n, @named INTO @answer (n, id)
 FROM [app].[jobs] AS i WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
-WHERE i.[id] = @id AND (@from IS NULL OR (i.[grp] = @from AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @from + N'|')) AND APPLOCK_TEST(N'public', CASE WHEN DATALENGTH(CONVERT(nvarchar(max), N'intray app.jobs/' + N'group ' + CONVERT(nvarchar(max), i.[grp]))) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', CONVERT(nvarchar(max), N'intray app.jobs/' + N'group ' + CONVERT(nvarchar(max), i.[grp]))), 2) WHEN DATALENGTH(CONVERT(nvarchar(max), N'intray app.jobs/' + N'group ' + CONVERT(nvarchar(max), i.[grp]))) = 0 THEN N' ' ELSE CONVERT(nvarchar(255), N'intray app.jobs/' + N'group ' + CONVERT(nvarchar(max), i.[grp])) END, N'Exclusive', N'Session') = 1;
+WHERE i.[id] = @id AND (@from IS NULL OR (i.[grp] = @from AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @from + N'|')) AND APPLOCK_TEST(N'public', CONVERT(nvarchar(255), CASE WHEN DATALENGTH(N'intray app.jobs/' + N'group ' + CONVERT(nvarchar(max), i.[grp])) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', N'intray app.jobs/' + N'group ' + CONVERT(nvarchar(max), i.[grp])), 2) ELSE N'intray app.jobs/' + N'group ' + CONVERT(nvarchar(max), i.[grp]) END), N'Exclusive', N'Session') = 1;
 SET @n = @n + 1;
 END;
 SELECT a.id

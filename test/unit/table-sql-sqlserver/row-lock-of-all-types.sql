@@ -54,7 +54,7 @@ SET @found = (SELECT COUNT(*) FROM @candidate);
 SET @turn = 1;
 WHILE @turn <= @found AND @taken < @limit
 BEGIN
-SELECT @id = c.id, @lock = CASE WHEN DATALENGTH(CONVERT(nvarchar(max), N'intray odd ]name/' + N'row ' + c.named)) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', CONVERT(nvarchar(max), N'intray odd ]name/' + N'row ' + c.named)), 2) WHEN DATALENGTH(CONVERT(nvarchar(max), N'intray odd ]name/' + N'row ' + c.named)) = 0 THEN N' ' ELSE CONVERT(nvarchar(255), N'intray odd ]name/' + N'row ' + c.named) END
+SELECT @id = c.id, @lock = CONVERT(nvarchar(255), CASE WHEN DATALENGTH(N'intray odd ]name/' + N'row ' + c.named) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', N'intray odd ]name/' + N'row ' + c.named), 2) ELSE N'intray odd ]name/' + N'row ' + c.named END)
 FROM @candidate AS c
 WHERE c.turn = @turn;
 IF NOT EXISTS (SELECT 1 FROM @claimed AS t WHERE t.held = @id)
@@ -119,7 +119,7 @@ SET @found = (SELECT COUNT(*) FROM @candidate);
 SET @turn = 1;
 WHILE @turn <= @found AND @taken < @limit
 BEGIN
-SELECT @id = c.id, @lock = CASE WHEN DATALENGTH(CONVERT(nvarchar(max), N'intray odd ]name/' + N'row ' + c.named)) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', CONVERT(nvarchar(max), N'intray odd ]name/' + N'row ' + c.named)), 2) WHEN DATALENGTH(CONVERT(nvarchar(max), N'intray odd ]name/' + N'row ' + c.named)) = 0 THEN N' ' ELSE CONVERT(nvarchar(255), N'intray odd ]name/' + N'row ' + c.named) END
+SELECT @id = c.id, @lock = CONVERT(nvarchar(255), CASE WHEN DATALENGTH(N'intray odd ]name/' + N'row ' + c.named) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', N'intray odd ]name/' + N'row ' + c.named), 2) ELSE N'intray odd ]name/' + N'row ' + c.named END)
 FROM @candidate AS c
 WHERE c.turn = @turn;
 IF NOT EXISTS (SELECT 1 FROM @claimed AS t WHERE t.held = @id)
@@ -165,7 +165,7 @@ SELECT
     WHEN ty.name IN (N'varchar', N'char', N'varbinary', N'binary') THEN CONCAT(ty.name, N'(', CASE WHEN c.max_length = -1 THEN N'max' ELSE CONVERT(nvarchar(10), c.max_length) END, N')')
     WHEN ty.name IN (N'decimal', N'numeric') THEN CONCAT(ty.name, N'(', c.precision, N', ', c.scale, N')')
     WHEN ty.name IN (N'datetime2', N'datetimeoffset', N'time') THEN CONCAT(ty.name, N'(', c.scale, N')')
-    ELSE ty.name
+    ELSE COALESCE(ty.name, TYPE_NAME(c.user_type_id))
   END AS type,
   CASE WHEN c.is_nullable = 1 THEN 1 ELSE 0 END AS nullable,
   CASE
@@ -182,7 +182,7 @@ SELECT
     WHEN c.name IN (N'id') AND ty.name IN (N'varchar', N'char') AND c.collation_name LIKE N'SQL[_]%' THEN CONCAT(N'is a ', ty.name, N' of the collation ', c.collation_name, N', in which no index finds Unicode text: let it be an nvarchar')
   END AS fault
 FROM sys.columns AS c
-INNER JOIN sys.types AS ty ON ty.user_type_id = c.system_type_id AND ty.user_type_id = ty.system_type_id
+LEFT JOIN sys.types AS ty ON ty.user_type_id = c.system_type_id
 WHERE c.object_id = OBJECT_ID(N'[odd ]]name]')
 ORDER BY c.column_id
 
@@ -279,31 +279,6 @@ SELECT CONVERT(nvarchar(max), m.id) AS id
 FROM @made AS m
 ORDER BY m.id;
 
--- move to a group: given
-SET NOCOUNT ON;
-DECLARE @given TABLE ([n] int NOT NULL PRIMARY KEY, [id] nvarchar(4000) NULL, [token] nvarchar(40) NULL, [attempt] bigint NULL, [delay] bigint NULL, [reason] nvarchar(max) NULL);
-INSERT INTO @given ([n], [id], [token], [attempt], [delay], [reason])
-SELECT g.[n], g.[id], g.[token], g.[attempt], g.[delay], g.[reason]
-FROM OPENJSON(@p1) WITH ([n] int '$[0]', [id] nvarchar(4000) '$[1]', [token] nvarchar(40) '$[2]', [attempt] bigint '$[3]', [delay] bigint '$[4]', [reason] nvarchar(max) '$[5]') AS g;
-DECLARE @answer TABLE (n int NOT NULL PRIMARY KEY, id nvarchar(4000) NOT NULL);
-DECLARE @n int = 0, @count int = (SELECT COUNT(*) FROM @given);
-DECLARE @id nvarchar(4000), @named nvarchar(4000), @token datetime2(7), @attempt bigint, @delay bigint, @reason nvarchar(max);
-WHILE @n < @count
-BEGIN
-SELECT @id = CAST(g.[id] AS nvarchar(max)), @named = g.[id], @token = CONVERT(datetime2(7), g.[token], 126), @attempt = g.[attempt], @delay = g.[delay], @reason = g.[reason]
-FROM @given AS g
-WHERE g.[n] = @n;
-UPDATE i
-SET 
-OUTPUT @n, @named INTO @answer (n, id)
-FROM [odd ]]name] AS i WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
-WHERE i.[id] = @id AND APPLOCK_TEST(N'public', CASE WHEN DATALENGTH(CONVERT(nvarchar(max), N'intray odd ]name/' + N'row ' + CONVERT(nvarchar(max), i.[id]))) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', CONVERT(nvarchar(max), N'intray odd ]name/' + N'row ' + CONVERT(nvarchar(max), i.[id]))), 2) WHEN DATALENGTH(CONVERT(nvarchar(max), N'intray odd ]name/' + N'row ' + CONVERT(nvarchar(max), i.[id]))) = 0 THEN N' ' ELSE CONVERT(nvarchar(255), N'intray odd ]name/' + N'row ' + CONVERT(nvarchar(max), i.[id])) END, N'Exclusive', N'Session') = 1;
-SET @n = @n + 1;
-END;
-SELECT a.id
-FROM @answer AS a
-ORDER BY a.n;
-
 -- move to a table: given
 SET NOCOUNT ON;
 DECLARE @given TABLE ([n] int NOT NULL PRIMARY KEY, [id] nvarchar(4000) NULL, [token] nvarchar(40) NULL, [attempt] bigint NULL, [delay] bigint NULL, [reason] nvarchar(max) NULL);
@@ -322,11 +297,11 @@ BEGIN TRY
 INSERT INTO [odd ]]name] ([pay])
 SELECT i.[pay]
 FROM [odd ]]name] AS i WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
-WHERE i.[id] = @id AND APPLOCK_TEST(N'public', CASE WHEN DATALENGTH(CONVERT(nvarchar(max), N'intray odd ]name/' + N'row ' + CONVERT(nvarchar(max), i.[id]))) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', CONVERT(nvarchar(max), N'intray odd ]name/' + N'row ' + CONVERT(nvarchar(max), i.[id]))), 2) WHEN DATALENGTH(CONVERT(nvarchar(max), N'intray odd ]name/' + N'row ' + CONVERT(nvarchar(max), i.[id]))) = 0 THEN N' ' ELSE CONVERT(nvarchar(255), N'intray odd ]name/' + N'row ' + CONVERT(nvarchar(max), i.[id])) END, N'Exclusive', N'Session') = 1;
+WHERE i.[id] = @id AND APPLOCK_TEST(N'public', CONVERT(nvarchar(255), CASE WHEN DATALENGTH(N'intray odd ]name/' + N'row ' + CONVERT(nvarchar(max), i.[id])) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', N'intray odd ]name/' + N'row ' + CONVERT(nvarchar(max), i.[id])), 2) ELSE N'intray odd ]name/' + N'row ' + CONVERT(nvarchar(max), i.[id]) END), N'Exclusive', N'Session') = 1;
 DELETE i
 OUTPUT @n, @named INTO @answer (n, id)
 FROM [odd ]]name] AS i WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
-WHERE i.[id] = @id AND APPLOCK_TEST(N'public', CASE WHEN DATALENGTH(CONVERT(nvarchar(max), N'intray odd ]name/' + N'row ' + CONVERT(nvarchar(max), i.[id]))) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', CONVERT(nvarchar(max), N'intray odd ]name/' + N'row ' + CONVERT(nvarchar(max), i.[id]))), 2) WHEN DATALENGTH(CONVERT(nvarchar(max), N'intray odd ]name/' + N'row ' + CONVERT(nvarchar(max), i.[id]))) = 0 THEN N' ' ELSE CONVERT(nvarchar(255), N'intray odd ]name/' + N'row ' + CONVERT(nvarchar(max), i.[id])) END, N'Exclusive', N'Session') = 1;
+WHERE i.[id] = @id AND APPLOCK_TEST(N'public', CONVERT(nvarchar(255), CASE WHEN DATALENGTH(N'intray odd ]name/' + N'row ' + CONVERT(nvarchar(max), i.[id])) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', N'intray odd ]name/' + N'row ' + CONVERT(nvarchar(max), i.[id])), 2) ELSE N'intray odd ]name/' + N'row ' + CONVERT(nvarchar(max), i.[id]) END), N'Exclusive', N'Session') = 1;
 END TRY
 BEGIN CATCH
 THROW;
@@ -354,7 +329,7 @@ WHERE g.[n] = @n;
 DELETE i
 OUTPUT @n, @named INTO @answer (n, id)
 FROM [odd ]]name] AS i WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
-WHERE i.[id] = @id AND APPLOCK_TEST(N'public', CASE WHEN DATALENGTH(CONVERT(nvarchar(max), N'intray odd ]name/' + N'row ' + CONVERT(nvarchar(max), i.[id]))) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', CONVERT(nvarchar(max), N'intray odd ]name/' + N'row ' + CONVERT(nvarchar(max), i.[id]))), 2) WHEN DATALENGTH(CONVERT(nvarchar(max), N'intray odd ]name/' + N'row ' + CONVERT(nvarchar(max), i.[id]))) = 0 THEN N' ' ELSE CONVERT(nvarchar(255), N'intray odd ]name/' + N'row ' + CONVERT(nvarchar(max), i.[id])) END, N'Exclusive', N'Session') = 1;
+WHERE i.[id] = @id AND APPLOCK_TEST(N'public', CONVERT(nvarchar(255), CASE WHEN DATALENGTH(N'intray odd ]name/' + N'row ' + CONVERT(nvarchar(max), i.[id])) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', N'intray odd ]name/' + N'row ' + CONVERT(nvarchar(max), i.[id])), 2) ELSE N'intray odd ]name/' + N'row ' + CONVERT(nvarchar(max), i.[id]) END), N'Exclusive', N'Session') = 1;
 SET @n = @n + 1;
 END;
 SELECT a.id

@@ -58,7 +58,7 @@ SET @found = (SELECT COUNT(*) FROM @candidate);
 SET @turn = 1;
 WHILE @turn <= @found AND @taken < @limit
 BEGIN
-SELECT @id = c.id, @lock = CASE WHEN DATALENGTH(CONVERT(nvarchar(max), N'intray app.jobs/' + N'row ' + c.named)) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', CONVERT(nvarchar(max), N'intray app.jobs/' + N'row ' + c.named)), 2) WHEN DATALENGTH(CONVERT(nvarchar(max), N'intray app.jobs/' + N'row ' + c.named)) = 0 THEN N' ' ELSE CONVERT(nvarchar(255), N'intray app.jobs/' + N'row ' + c.named) END
+SELECT @id = c.id, @lock = CONVERT(nvarchar(255), CASE WHEN DATALENGTH(N'intray app.jobs/' + N'row ' + c.named) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', N'intray app.jobs/' + N'row ' + c.named), 2) ELSE N'intray app.jobs/' + N'row ' + c.named END)
 FROM @candidate AS c
 WHERE c.turn = @turn;
 IF NOT EXISTS (SELECT 1 FROM @claimed AS t WHERE t.held = @id)
@@ -124,7 +124,7 @@ SET @found = (SELECT COUNT(*) FROM @candidate);
 SET @turn = 1;
 WHILE @turn <= @found AND @taken < @limit
 BEGIN
-SELECT @id = c.id, @lock = CASE WHEN DATALENGTH(CONVERT(nvarchar(max), N'intray app.jobs/' + N'row ' + c.named)) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', CONVERT(nvarchar(max), N'intray app.jobs/' + N'row ' + c.named)), 2) WHEN DATALENGTH(CONVERT(nvarchar(max), N'intray app.jobs/' + N'row ' + c.named)) = 0 THEN N' ' ELSE CONVERT(nvarchar(255), N'intray app.jobs/' + N'row ' + c.named) END
+SELECT @id = c.id, @lock = CONVERT(nvarchar(255), CASE WHEN DATALENGTH(N'intray app.jobs/' + N'row ' + c.named) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', N'intray app.jobs/' + N'row ' + c.named), 2) ELSE N'intray app.jobs/' + N'row ' + c.named END)
 FROM @candidate AS c
 WHERE c.turn = @turn;
 IF NOT EXISTS (SELECT 1 FROM @claimed AS t WHERE t.held = @id)
@@ -166,7 +166,7 @@ SELECT
     WHEN ty.name IN (N'varchar', N'char', N'varbinary', N'binary') THEN CONCAT(ty.name, N'(', CASE WHEN c.max_length = -1 THEN N'max' ELSE CONVERT(nvarchar(10), c.max_length) END, N')')
     WHEN ty.name IN (N'decimal', N'numeric') THEN CONCAT(ty.name, N'(', c.precision, N', ', c.scale, N')')
     WHEN ty.name IN (N'datetime2', N'datetimeoffset', N'time') THEN CONCAT(ty.name, N'(', c.scale, N')')
-    ELSE ty.name
+    ELSE COALESCE(ty.name, TYPE_NAME(c.user_type_id))
   END AS type,
   CASE WHEN c.is_nullable = 1 THEN 1 ELSE 0 END AS nullable,
   CASE
@@ -183,7 +183,7 @@ SELECT
     WHEN c.name IN (N'grp') AND ty.name IN (N'varchar', N'char') AND c.collation_name LIKE N'SQL[_]%' THEN CONCAT(N'is a ', ty.name, N' of the collation ', c.collation_name, N', in which no index finds Unicode text: let it be an nvarchar')
   END AS fault
 FROM sys.columns AS c
-INNER JOIN sys.types AS ty ON ty.user_type_id = c.system_type_id AND ty.user_type_id = ty.system_type_id
+LEFT JOIN sys.types AS ty ON ty.user_type_id = c.system_type_id
 WHERE c.object_id = OBJECT_ID(N'[app].[jobs]')
 ORDER BY c.column_id
 
@@ -331,7 +331,7 @@ SET [grp] = @group,
     [done] = NULL
 OUTPUT @n, @named INTO @answer (n, id)
 FROM [app].[jobs] AS i WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
-WHERE i.[id] = @id AND i.[done] IS NULL AND (@from IS NULL OR (i.[grp] = @from AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @from + N'|')) AND APPLOCK_TEST(N'public', CASE WHEN DATALENGTH(CONVERT(nvarchar(max), N'intray app.jobs/' + N'row ' + CONVERT(varchar(20), i.[id]))) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', CONVERT(nvarchar(max), N'intray app.jobs/' + N'row ' + CONVERT(varchar(20), i.[id]))), 2) WHEN DATALENGTH(CONVERT(nvarchar(max), N'intray app.jobs/' + N'row ' + CONVERT(varchar(20), i.[id]))) = 0 THEN N' ' ELSE CONVERT(nvarchar(255), N'intray app.jobs/' + N'row ' + CONVERT(varchar(20), i.[id])) END, N'Exclusive', N'Session') = 1;
+WHERE i.[id] = @id AND i.[done] IS NULL AND (@from IS NULL OR (i.[grp] = @from AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @from + N'|')) AND APPLOCK_TEST(N'public', CONVERT(nvarchar(255), CASE WHEN DATALENGTH(N'intray app.jobs/' + N'row ' + CONVERT(varchar(20), i.[id])) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', N'intray app.jobs/' + N'row ' + CONVERT(varchar(20), i.[id])), 2) ELSE N'intray app.jobs/' + N'row ' + CONVERT(varchar(20), i.[id]) END), N'Exclusive', N'Session') = 1;
 SET @n = @n + 1;
 END;
 SELECT a.id
@@ -358,11 +358,11 @@ BEGIN TRY
 INSERT INTO [app].[jobs] ([pay], [grp], [att])
 SELECT i.[pay], @group, 1
 FROM [app].[jobs] AS i WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
-WHERE i.[id] = @id AND i.[done] IS NULL AND (@from IS NULL OR (i.[grp] = @from AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @from + N'|')) AND APPLOCK_TEST(N'public', CASE WHEN DATALENGTH(CONVERT(nvarchar(max), N'intray app.jobs/' + N'row ' + CONVERT(varchar(20), i.[id]))) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', CONVERT(nvarchar(max), N'intray app.jobs/' + N'row ' + CONVERT(varchar(20), i.[id]))), 2) WHEN DATALENGTH(CONVERT(nvarchar(max), N'intray app.jobs/' + N'row ' + CONVERT(varchar(20), i.[id]))) = 0 THEN N' ' ELSE CONVERT(nvarchar(255), N'intray app.jobs/' + N'row ' + CONVERT(varchar(20), i.[id])) END, N'Exclusive', N'Session') = 1;
+WHERE i.[id] = @id AND i.[done] IS NULL AND (@from IS NULL OR (i.[grp] = @from AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @from + N'|')) AND APPLOCK_TEST(N'public', CONVERT(nvarchar(255), CASE WHEN DATALENGTH(N'intray app.jobs/' + N'row ' + CONVERT(varchar(20), i.[id])) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', N'intray app.jobs/' + N'row ' + CONVERT(varchar(20), i.[id])), 2) ELSE N'intray app.jobs/' + N'row ' + CONVERT(varchar(20), i.[id]) END), N'Exclusive', N'Session') = 1;
 DELETE i
 OUTPUT @n, @named INTO @answer (n, id)
 FROM [app].[jobs] AS i WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
-WHERE i.[id] = @id AND i.[done] IS NULL AND (@from IS NULL OR (i.[grp] = @from AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @from + N'|')) AND APPLOCK_TEST(N'public', CASE WHEN DATALENGTH(CONVERT(nvarchar(max), N'intray app.jobs/' + N'row ' + CONVERT(varchar(20), i.[id]))) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', CONVERT(nvarchar(max), N'intray app.jobs/' + N'row ' + CONVERT(varchar(20), i.[id]))), 2) WHEN DATALENGTH(CONVERT(nvarchar(max), N'intray app.jobs/' + N'row ' + CONVERT(varchar(20), i.[id]))) = 0 THEN N' ' ELSE CONVERT(nvarchar(255), N'intray app.jobs/' + N'row ' + CONVERT(varchar(20), i.[id])) END, N'Exclusive', N'Session') = 1;
+WHERE i.[id] = @id AND i.[done] IS NULL AND (@from IS NULL OR (i.[grp] = @from AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @from + N'|')) AND APPLOCK_TEST(N'public', CONVERT(nvarchar(255), CASE WHEN DATALENGTH(N'intray app.jobs/' + N'row ' + CONVERT(varchar(20), i.[id])) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', N'intray app.jobs/' + N'row ' + CONVERT(varchar(20), i.[id])), 2) ELSE N'intray app.jobs/' + N'row ' + CONVERT(varchar(20), i.[id]) END), N'Exclusive', N'Session') = 1;
 END TRY
 BEGIN CATCH
 THROW;
@@ -413,7 +413,7 @@ WHERE g.[n] = @n;
 DELETE i
 OUTPUT @n, @named INTO @answer (n, id)
 FROM [app].[jobs] AS i WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
-WHERE i.[id] = @id AND i.[done] IS NULL AND (@from IS NULL OR (i.[grp] = @from AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @from + N'|')) AND APPLOCK_TEST(N'public', CASE WHEN DATALENGTH(CONVERT(nvarchar(max), N'intray app.jobs/' + N'row ' + CONVERT(varchar(20), i.[id]))) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', CONVERT(nvarchar(max), N'intray app.jobs/' + N'row ' + CONVERT(varchar(20), i.[id]))), 2) WHEN DATALENGTH(CONVERT(nvarchar(max), N'intray app.jobs/' + N'row ' + CONVERT(varchar(20), i.[id]))) = 0 THEN N' ' ELSE CONVERT(nvarchar(255), N'intray app.jobs/' + N'row ' + CONVERT(varchar(20), i.[id])) END, N'Exclusive', N'Session') = 1;
+WHERE i.[id] = @id AND i.[done] IS NULL AND (@from IS NULL OR (i.[grp] = @from AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @from + N'|')) AND APPLOCK_TEST(N'public', CONVERT(nvarchar(255), CASE WHEN DATALENGTH(N'intray app.jobs/' + N'row ' + CONVERT(varchar(20), i.[id])) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', N'intray app.jobs/' + N'row ' + CONVERT(varchar(20), i.[id])), 2) ELSE N'intray app.jobs/' + N'row ' + CONVERT(varchar(20), i.[id]) END), N'Exclusive', N'Session') = 1;
 SET @n = @n + 1;
 END;
 SELECT a.id
