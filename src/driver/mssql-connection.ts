@@ -1,5 +1,5 @@
 import { isTransactionOver, THROWN } from "../dialect/sqlserver/errors.ts";
-import { begin } from "../dialect/sqlserver/transactions.ts";
+import { begin, READ_COMMITTED } from "../dialect/sqlserver/transactions.ts";
 import { TransactionError } from "../errors.ts";
 import type { Connection, GuardedClient, QueryResult, Step } from "./connection.ts";
 import { guardMssqlClient } from "./guarded-mssql-client.ts";
@@ -28,7 +28,7 @@ export class MssqlConnection implements Connection {
     text: string,
     params: readonly unknown[] = [],
   ): Promise<QueryResult<Row>> {
-    return await this.#session.run<Row>(this.#counted(text, params), params);
+    return await this.#session.run<Row>(this.#prepared(text, params), params);
   }
 
   async begin(): Promise<void> {
@@ -93,13 +93,14 @@ export class MssqlConnection implements Connection {
   }
 
   /**
-   * Where NOCOUNT is on, which a server can make the default, nothing says how many rows a statement changed. A
-   * transaction's BEGIN puts it off; outside of one each statement does, but for those that come first in their batch.
+   * Outside of a transaction each statement says what its BEGIN would have: the level, which a session keeps from
+   * the last one that used it, and that NOCOUNT is off. Where that is on, which a server can make the default,
+   * nothing says how many rows a statement changed. But for those that come first in their batch.
    */
-  #counted(text: string, params: readonly unknown[]): string {
+  #prepared(text: string, params: readonly unknown[]): string {
     if (this.#session.isOpen) return text;
     if (params.length === 0 && STANDS_FIRST.test(text)) return text;
-    return `SET NOCOUNT OFF; ${text}`;
+    return `SET NOCOUNT OFF; ${READ_COMMITTED}; ${text}`;
   }
 }
 
@@ -114,9 +115,10 @@ const COMMIT = `IF @@TRANCOUNT = 1 AND XACT_STATE() = 1 COMMIT TRANSACTION;
 ELSE BEGIN
   IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
   THROW ${THROWN.transactionOver}, N'the transaction is not the one that was begun: nothing was committed', 1;
-END`;
+END;
+${READ_COMMITTED}`;
 
-const ROLLBACK = "IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION";
+const ROLLBACK = `IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION; ${READ_COMMITTED}`;
 
 const NOT_COMMITTED =
   "the transaction was not there to commit: it was rolled back or ended before, or one that was begun within it is open still. Nothing was committed now.";

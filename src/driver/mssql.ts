@@ -11,6 +11,7 @@ import {
 } from "./mssql-session.ts";
 import type { MssqlTypesLike } from "./mssql-values.ts";
 
+export type { GuardedMssqlTransaction } from "./guarded-mssql-client.ts";
 export type { MssqlModuleLike, MssqlTypesLike };
 
 /** A pool of `mssql`: `new sql.ConnectionPool(...)`. */

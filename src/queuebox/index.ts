@@ -14,7 +14,12 @@ export type {
   StatementStep,
   Step,
 } from "../driver/connection.ts";
-export * from "../driver/mssql.ts";
+export {
+  fromMssql,
+  type MssqlModuleLike,
+  type MssqlPoolLike,
+  type MssqlTypesLike,
+} from "../driver/mssql.ts";
 export * from "../driver/pg.ts";
 export * from "../driver/pglite.ts";
 export * from "../driver/postgres-js.ts";

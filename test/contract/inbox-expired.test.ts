@@ -1,18 +1,20 @@
 import { describe, expect, test } from "vitest";
 import type { InboxOptions } from "../../src/queuebox/index.ts";
-import { EFFECT, type OpenedInbox, openInbox } from "../support/inbox.ts";
-import { forEachSource } from "../support/sources.ts";
+import { type OpenedInbox, openInbox } from "../support/inbox.ts";
+import { inboxWords } from "../support/inbox-words.ts";
+import { forEachInbox } from "../support/sources.ts";
 import { eventually, WatchedSource, work } from "../support/work-inbox.ts";
 
 /** A message whose worker died: in work, and its lease is over. */
 async function insertExpired(inbox: OpenedInbox, key: string, attempt = 0): Promise<void> {
+  const { later, uuid } = inboxWords(inbox.dialect);
   await inbox.insert({ key, attempt });
-  await inbox.query(`UPDATE inbox SET state = 'processing', claim_token = gen_random_uuid(), claimed_at = now(),
-    lease_expires_at = clock_timestamp() - interval '1 second' WHERE idempotency_key = '${key}'`);
+  await inbox.query(`UPDATE inbox SET state = 'processing', claim_token = ${uuid}, claimed_at = ${later(0)},
+    lease_expires_at = ${later(-1000)} WHERE idempotency_key = '${key}'`);
 }
 
 describe("a message whose lease ran out", () => {
-  forEachSource({ connections: "one" }, (_name, open) => {
+  forEachInbox({ connections: "one" }, (open, words) => {
     test("P11: because the event loop stood still is lost and keeps nothing, and the log says why", async () => {
       const inbox = await openInbox(open);
       await inbox.insert({ key: "a" });
@@ -20,7 +22,7 @@ describe("a message whose lease ran out", () => {
       const { logger, stop } = work(
         inbox.source,
         async (_message, tx) => {
-          await tx.query(EFFECT, ["a"]);
+          await tx.query(words.effect, ["a"]);
           deliveries += 1;
           if (deliveries === 1) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 600);
         },

@@ -1,13 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { deadLetter } from "../../src/queuebox/index.ts";
 import { EFFECT, openInbox } from "../support/inbox.ts";
-import { forEachSource } from "../support/sources.ts";
+import { forEachInbox, forEachSource } from "../support/sources.ts";
 import { TestClock } from "../support/test-clock.ts";
 import { eventually, work } from "../support/work-inbox.ts";
 
 // With a clock that stands still there is no poll: what failed is not taken again while a test looks.
 describe("a message that fails", () => {
-  forEachSource({ connections: "one" }, (_name, open) => {
+  forEachInbox({ connections: "one" }, (open, words) => {
     test("comes again later, with its attempts counted and the error on the row", async () => {
       const inbox = await openInbox(open);
       await inbox.insert({ key: "first" }, { key: "fourth", attempt: 3 });
@@ -68,7 +68,9 @@ describe("a message that fails", () => {
       });
       for (let failures = 1; failures <= 5; failures++) {
         await eventually(async () => (await inbox.row("a")).attempt === failures);
-        await inbox.query("UPDATE inbox SET scheduled_at = now() WHERE state = 'pending'");
+        await inbox.query(
+          `UPDATE inbox SET scheduled_at = ${words.later(0)} WHERE state = 'pending'`,
+        );
       }
       await eventually(async () => (await inbox.count("dead")) === 1);
       await stop();

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { EFFECT, type OpenedInbox, openInbox } from "../support/inbox.ts";
-import { forEachSource } from "../support/sources.ts";
+import { type OpenedInbox, openInbox } from "../support/inbox.ts";
+import { inboxWords } from "../support/inbox-words.ts";
+import { forEachInbox } from "../support/sources.ts";
 import { TestClock } from "../support/test-clock.ts";
 import { eventually, latch, WatchedSource, work } from "../support/work-inbox.ts";
 
@@ -9,15 +10,16 @@ const THIRD = LEASE / 3;
 
 /** The instant each lease ends at, in microseconds, in the order of the claim. */
 async function leases(inbox: OpenedInbox): Promise<number[]> {
-  const { rows } = await inbox.query<{ end: number }>(
-    `SELECT (extract(epoch FROM lease_expires_at) * 1e6)::float8 AS end FROM inbox
+  const { micros } = inboxWords(inbox.dialect);
+  const { rows } = await inbox.query<{ ends: number }>(
+    `SELECT ${micros("lease_expires_at")} AS ends FROM inbox
      WHERE state = 'processing' ORDER BY scheduled_at, created_at, id`,
   );
-  return rows.map(({ end }) => end);
+  return rows.map(({ ends }) => ends);
 }
 
 describe("the lease of a message in hand", () => {
-  forEachSource({ connections: "many" }, (_name, open) => {
+  forEachInbox({ connections: "many" }, (open, words) => {
     test("F4: outlasts its own length: a handler that takes two of them is the only one", async () => {
       const inbox = await openInbox(open);
       await inbox.insert({ key: "a" });
@@ -27,7 +29,7 @@ describe("the lease of a message in hand", () => {
         // Through the claim's own instant, so that it is the database that says how long it took.
         await eventually(async () => {
           const { rowCount } = await inbox.query(
-            "SELECT FROM inbox WHERE clock_timestamp() > claimed_at + interval '2 seconds'",
+            `SELECT id FROM inbox WHERE claimed_at < ${words.later(-2000)}`,
           );
           return rowCount === 1;
         });
@@ -88,21 +90,19 @@ describe("the lease of a message in hand", () => {
       const { logger, stop } = work(
         inbox.source,
         async ({ idempotencyKey }, tx, signal) => {
-          await tx.query(EFFECT, [idempotencyKey]);
+          await tx.query(words.effect, [idempotencyKey]);
           if (idempotencyKey === "b") return;
           isWorked = true;
           await new Promise((resolve) => signal.addEventListener("abort", resolve));
           reasons.push(signal.reason);
-          await expect(tx.query(EFFECT, ["late"])).rejects.toBe(signal.reason);
+          await expect(tx.query(words.effect, ["late"])).rejects.toBe(signal.reason);
           throw new Error("gave up");
         },
         { clock, leaseMs: LEASE, batchSize: 1 },
       );
       // The row is claimed before the worker has heard of it, and only then is its lease kept.
       await eventually(() => isWorked);
-      await inbox.query(
-        "UPDATE inbox SET claim_token = gen_random_uuid() WHERE state = 'processing'",
-      );
+      await inbox.query(`UPDATE inbox SET claim_token = ${words.uuid} WHERE state = 'processing'`);
       const stolen = await inbox.row("a");
       await clock.advance(THIRD);
       await eventually(() => logger.of("lease_lost").length === 1);
@@ -139,7 +139,7 @@ describe("the lease of a message in hand", () => {
         return ends.length === 3 && seen.length === 1 && ends;
       });
       await inbox.query(
-        "UPDATE inbox SET claim_token = gen_random_uuid() WHERE idempotency_key = 'stolen'",
+        `UPDATE inbox SET claim_token = ${words.uuid} WHERE idempotency_key = 'stolen'`,
       );
       await clock.advance(THIRD);
       await eventually(async () => Number((await leases(inbox))[2]) > Number(before[2]));
@@ -161,7 +161,9 @@ describe("the lease of a message in hand", () => {
         inbox.source,
         async ({ idempotencyKey }, tx, signal) => {
           if (idempotencyKey === "locked") {
-            await tx.query("SELECT FROM inbox WHERE idempotency_key = 'locked' FOR UPDATE");
+            await tx.query(
+              "UPDATE inbox SET event_type = 'locked' WHERE idempotency_key = 'locked'",
+            );
             locked += 1;
           }
           await running.opened;
@@ -213,7 +215,7 @@ describe("the lease of a message in hand", () => {
     });
   });
 
-  forEachSource({ connections: "one" }, (_name, open) => {
+  forEachInbox({ connections: "one" }, (open, words) => {
     test("F4: where no renewal gets through, the signal aborts at the lease's end, and the handler cannot commit", async () => {
       const inbox = await openInbox(open);
       await inbox.insert({ key: "a" });
@@ -224,7 +226,7 @@ describe("the lease of a message in hand", () => {
       const { logger, stop } = work(
         watched,
         async (_message, tx, signal) => {
-          await tx.query(EFFECT, ["a"]);
+          await tx.query(words.effect, ["a"]);
           isRunning = true;
           await new Promise((resolve) => signal.addEventListener("abort", resolve));
           ended = clock.monotonic();

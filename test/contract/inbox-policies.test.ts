@@ -6,14 +6,14 @@ import {
   retryAfter,
 } from "../../src/queuebox/index.ts";
 import { openInbox } from "../support/inbox.ts";
-import { forEachSource } from "../support/sources.ts";
+import { forEachInbox } from "../support/sources.ts";
 import { TestClock } from "../support/test-clock.ts";
 import { eventually, work } from "../support/work-inbox.ts";
 
 const HOUR = 3_600_000;
 
 describe("the retry policy of a worker", () => {
-  forEachSource({ connections: "one" }, (_name, open) => {
+  forEachInbox({ connections: "one" }, (open, words) => {
     test("decides: it sees the message and the very thing that was thrown, and may take its time", async () => {
       const inbox = await openInbox(open);
       await inbox.insert({ key: "dead", attempt: 1 }, { key: "later" }, { key: "object" });
@@ -96,7 +96,7 @@ describe("the retry policy of a worker", () => {
         {
           leaseMs: 600_000,
           retryPolicy: async () => {
-            await inbox.query("UPDATE inbox SET claim_token = gen_random_uuid()");
+            await inbox.query(`UPDATE inbox SET claim_token = ${words.uuid}`);
             return deadLetter();
           },
         },

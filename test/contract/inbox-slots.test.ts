@@ -1,14 +1,14 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { deadLetter } from "../../src/queuebox/index.ts";
-import { EFFECT, openInbox } from "../support/inbox.ts";
-import { forEachSource } from "../support/sources.ts";
+import { openInbox } from "../support/inbox.ts";
+import { forEachInbox } from "../support/sources.ts";
 import { TestClock } from "../support/test-clock.ts";
 import { eventually, latch, WatchedSource, work } from "../support/work-inbox.ts";
 
 const HOUR = 3_600_000;
 
 describe("the slots of a worker", () => {
-  forEachSource({ connections: "many" }, (_name, open) => {
+  forEachInbox({ connections: "many" }, (open) => {
     test("one slow handler holds back nobody: the other slot works all the rest meanwhile", async () => {
       const inbox = await openInbox(open);
       await inbox.insert(
@@ -131,7 +131,7 @@ describe("the slots of a worker", () => {
     });
   });
 
-  forEachSource({ connections: "one" }, (_name, open) => {
+  forEachInbox({ connections: "one" }, (open) => {
     test("a slot that becomes free is refilled at once, not at the next poll", async () => {
       const inbox = await openInbox(open);
       await inbox.insert(...Array.from({ length: 5 }, (_, n) => ({ key: `m-${n}` })));
@@ -148,7 +148,7 @@ describe("the slots of a worker", () => {
         inbox.source,
         async (_message, tx) => {
           const { rows } = await tx.query<{ n: number }>(
-            "SELECT count(*)::int AS n FROM inbox WHERE state = 'processing'",
+            "SELECT CAST(count(*) AS int) AS n FROM inbox WHERE state = 'processing'",
           );
           inHand.push(...rows.map(({ n }) => n));
         },
@@ -163,7 +163,7 @@ describe("the slots of a worker", () => {
 });
 
 describe("a worker on a small pool", () => {
-  forEachSource({ connections: "one" }, (_name, open) => {
+  forEachInbox({ connections: "one" }, (open, words) => {
     test("T9: of one connection works, with a warning at the start, and never wants a second while it holds one", async () => {
       const inbox = await openInbox(open, { max: 1 });
       if (inbox.source.max === undefined) return;
@@ -172,7 +172,7 @@ describe("a worker on a small pool", () => {
       const { logger, stop } = work(
         watched,
         async ({ idempotencyKey }, tx) => {
-          await tx.query(EFFECT, [idempotencyKey]);
+          await tx.query(words.effect, [idempotencyKey]);
           if (idempotencyKey === "fails") throw new Error("no stock");
         },
         { maxConcurrency: 5 },
@@ -196,7 +196,7 @@ describe("a worker on a small pool", () => {
         inbox.source,
         async (_message, tx) => {
           deliveries += 1;
-          await tx.query(EFFECT, ["a"]);
+          await tx.query(words.effect, ["a"]);
           if (deliveries > 1) return;
           asking.open();
           const second = await inbox.source.connect();
@@ -211,9 +211,7 @@ describe("a worker on a small pool", () => {
       await eventually(() => late.length === 1);
       expect(logger.of("handler_left_behind")).toMatchObject([{ level: "error" }]);
       expect(logger.of("lease_lost")).toHaveLength(1);
-      await inbox.query(
-        "UPDATE inbox SET lease_expires_at = clock_timestamp() - interval '1 second'",
-      );
+      await inbox.query(`UPDATE inbox SET lease_expires_at = ${words.later(-1000)}`);
       await eventually(async () => {
         await clock.advance(100);
         return (await inbox.count("processed")) === 1;
@@ -223,7 +221,7 @@ describe("a worker on a small pool", () => {
     });
   });
 
-  forEachSource({ connections: "many" }, (_name, open) => {
+  forEachInbox({ connections: "many" }, (open) => {
     test("of two connections works one message at a time, whatever maxConcurrency says, and says so", async () => {
       const inbox = await openInbox(open, { max: 2 });
       if (inbox.source.max === undefined) return;

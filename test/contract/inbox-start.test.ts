@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { defaultSchema, type InboxSchema } from "../../src/queuebox/index.ts";
-import { EFFECT, openInbox } from "../support/inbox.ts";
-import { forEachSource, type Open } from "../support/sources.ts";
+import { openInbox } from "../support/inbox.ts";
+import { forEachInbox, type Open } from "../support/sources.ts";
 import { eventually, work } from "../support/work-inbox.ts";
 
 const mapped: InboxSchema = {
@@ -36,7 +36,7 @@ function withSchema(open: Open): Open {
 }
 
 describe("the table at the start of a worker", () => {
-  forEachSource({ connections: "one" }, (_name, open) => {
+  forEachInbox({ connections: "one" }, (open, words) => {
     test("may have other names, in a schema of its own, through every state of a message", async () => {
       const inbox = await openInbox(withSchema(open), { schema: mapped });
       await inbox.insert(
@@ -48,7 +48,7 @@ describe("the table at the start of a worker", () => {
       const { stop } = work(
         inbox.source,
         async (message, tx) => {
-          await tx.query(EFFECT, [message.idempotencyKey]);
+          await tx.query(words.effect, [message.idempotencyKey]);
           if (message.idempotencyKey === "done") seen.push(message);
           else throw new Error(message.idempotencyKey);
         },
@@ -88,14 +88,15 @@ describe("the table at the start of a worker", () => {
 
     test("that lacks columns stops the worker with an error that names each of them, and V10", async () => {
       const inbox = await openInbox(open);
-      await inbox.query("ALTER TABLE inbox DROP COLUMN headers, DROP COLUMN last_error");
+      await inbox.query(words.rename("headers", "no_headers"));
+      await inbox.query(words.rename("last_error", "no_error"));
       await inbox.insert().catch(() => undefined);
       const { ended } = work(inbox.source, () => {});
       await expect(ended).rejects.toMatchObject({
         code: "SCHEMA",
         message: expect.stringMatching(/table inbox has no columns last_error, headers.*V10/),
       });
-      await inbox.query("ALTER TABLE inbox ADD COLUMN last_error text");
+      await inbox.query(words.rename("no_error", "last_error"));
       const again = work(inbox.source, () => {});
       await expect(again.ended).rejects.toThrow(/table inbox has no column headers\./);
     });

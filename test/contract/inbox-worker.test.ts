@@ -1,14 +1,14 @@
 import { describe, expect, test } from "vitest";
 import { type InboxMessage, InboxWorker } from "../../src/queuebox/index.ts";
-import { EFFECT, openInbox } from "../support/inbox.ts";
-import { forEachSource } from "../support/sources.ts";
+import { openInbox } from "../support/inbox.ts";
+import { forEachInbox } from "../support/sources.ts";
 import { TestClock } from "../support/test-clock.ts";
 import { eventually, latch, WatchedSource, work } from "../support/work-inbox.ts";
 
 const HOUR = 3_600_000;
 
 describe("an inbox worker", () => {
-  forEachSource({ connections: "one" }, (_name, open) => {
+  forEachInbox({ connections: "one" }, (open, words) => {
     test("delivers every field of a message, and null where there is none", async () => {
       const inbox = await openInbox(open);
       await inbox.insert(
@@ -61,7 +61,7 @@ describe("an inbox worker", () => {
       const inbox = await openInbox(open);
       await inbox.insert({ key: "a" });
       const { stop } = work(inbox.source, async (message, tx) => {
-        await tx.query(EFFECT, [message.idempotencyKey]);
+        await tx.query(words.effect, [message.idempotencyKey]);
         const inside = await tx.query<{ state: string }>("SELECT state FROM inbox");
         expect(inside.rows).toEqual([{ state: "processing" }]);
       });
@@ -69,10 +69,10 @@ describe("an inbox worker", () => {
       await stop();
       expect(await inbox.effects()).toEqual(["a"]);
       const { rows } = await inbox.query(
-        "SELECT claim_token, lease_expires_at, processed_at IS NOT NULL AS done, last_error, attempt FROM inbox",
+        "SELECT claim_token, lease_expires_at, CASE WHEN processed_at IS NULL THEN 0 ELSE 1 END AS done, last_error, attempt FROM inbox",
       );
       expect(rows).toEqual([
-        { claim_token: null, lease_expires_at: null, done: true, last_error: null, attempt: 0 },
+        { claim_token: null, lease_expires_at: null, done: 1, last_error: null, attempt: 0 },
       ]);
     });
 
@@ -90,7 +90,7 @@ describe("an inbox worker", () => {
       const inbox = await openInbox(open);
       await inbox.insert({ key: "a" });
       const { stop } = work(inbox.source, async (message, tx) => {
-        await tx.query(EFFECT, [message.idempotencyKey]);
+        await tx.query(words.effect, [message.idempotencyKey]);
         throw new Error("no stock");
       });
       await eventually(async () => (await inbox.row("a")).attempt === 1);
@@ -129,7 +129,7 @@ describe("an inbox worker", () => {
         work(
           source,
           async (message, tx) => {
-            await tx.query(EFFECT, [message.idempotencyKey]);
+            await tx.query(words.effect, [message.idempotencyKey]);
             seen.push(message.idempotencyKey);
           },
           { batchSize: 3, maxConcurrency: 3 },
@@ -215,7 +215,7 @@ describe("an inbox worker", () => {
     });
   });
 
-  forEachSource({ connections: "many" }, (_name, open) => {
+  forEachInbox({ connections: "many" }, (open, words) => {
     test("does not overlap messages of one aggregate across two workers, and does overlap two aggregates", async () => {
       const inbox = await openInbox(open);
       const busy = new Set<string>();
@@ -232,7 +232,7 @@ describe("an inbox worker", () => {
             if (busy.has(aggregate)) overlaps += 1;
             busy.add(aggregate);
             if (busy.size === 2) both.open();
-            await tx.query(EFFECT, [idempotencyKey]);
+            await tx.query(words.effect, [idempotencyKey]);
             await both.opened;
             done.push(idempotencyKey);
             busy.delete(aggregate);

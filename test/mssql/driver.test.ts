@@ -5,7 +5,7 @@ import {
   isTransient,
   serverNumbers,
 } from "../../src/dialect/sqlserver/errors.ts";
-import { begin } from "../../src/dialect/sqlserver/transactions.ts";
+import { begin, READ_COMMITTED } from "../../src/dialect/sqlserver/transactions.ts";
 import { runSteps } from "../../src/driver/run-steps.ts";
 import { TransactionError } from "../../src/errors.ts";
 import { until } from "../support/until.ts";
@@ -183,8 +183,8 @@ describe("what is answered", () => {
   });
 });
 
-describe("counts are there where the server says none by default", () => {
-  test("a statement of its own puts NOCOUNT off, a transaction's does not need to", async () => {
+describe("nothing depends on what the session had before", () => {
+  test("a statement of its own says the level, and puts NOCOUNT off; a transaction's does not need to", async () => {
     const { connect, server } = await openServer();
     const connection = await connect();
     await connection.query("UPDATE t SET a = 1");
@@ -193,12 +193,13 @@ describe("counts are there where the server says none by default", () => {
     await connection.query("UPDATE t SET a = @p1", [1]);
     await connection.commit();
     expect(server.texts.slice(0, 4)).toEqual([
-      "SET NOCOUNT OFF; UPDATE t SET a = 1",
-      "SET NOCOUNT OFF; UPDATE t SET a = @p1",
+      `SET NOCOUNT OFF; ${READ_COMMITTED}; UPDATE t SET a = 1`,
+      `SET NOCOUNT OFF; ${READ_COMMITTED}; UPDATE t SET a = @p1`,
       BEGIN,
       "UPDATE t SET a = @p1",
     ]);
     expect(BEGIN).toContain("SET NOCOUNT OFF");
+    expect(server.texts.at(-1)).toContain(READ_COMMITTED);
   });
 
   test.each([
@@ -245,7 +246,10 @@ describe("transactions", () => {
     expect(connection.keepsFailedTransaction).toBe(true);
     await connection.query("UPDATE u");
     await connection.rollback();
-    expect(server.texts.slice(2)).toEqual(["UPDATE u", "IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION"]);
+    expect(server.texts.slice(2)).toEqual([
+      "UPDATE u",
+      `IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION; ${READ_COMMITTED}`,
+    ]);
   });
 
   test("a commit that was refused is an error, and nothing was committed", async () => {

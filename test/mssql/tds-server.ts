@@ -27,6 +27,8 @@ export class TdsServer {
   readonly said: Said[] = [];
   /** Sessions that have logged in, and those of them that are open still. */
   opened = 0;
+  /** Transactions that were committed. */
+  committed = 0;
   readonly open = new Set<number>();
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
@@ -93,6 +95,7 @@ export class TdsServer {
           if (reply === "hang up") return socket.destroy();
           if (reply === "silence") return;
           for (const part of reply) {
+            if (part === "committed") this.committed++;
             if (part === "begun") transaction.isOpen = true;
             if (part === "committed" || part === "rolled back") transaction.isOpen = false;
           }

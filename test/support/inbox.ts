@@ -1,6 +1,6 @@
 import { defaultSchema, type InboxSchema } from "../../src/dialect/inbox-schema.ts";
-import { inboxDdl } from "../../src/dialect/postgres/inbox-ddl.ts";
 import type { InboxLogger } from "../../src/queuebox/index.ts";
+import { inboxWords } from "./inbox-words.ts";
 import type { Open, OpenedSource, OpenOptions } from "./sources.ts";
 
 /** A row of the inbox as a test writes it; what is left out has the table's default. */
@@ -42,8 +42,8 @@ export interface OpenedInbox extends OpenedSource {
   effects(): Promise<string[]>;
 }
 
-/** A handler's write: one row with the given text. */
-export const EFFECT = "INSERT INTO effects (what) VALUES ($1)";
+/** A handler's write on PostgreSQL: one row with the given text. */
+export const EFFECT: string = inboxWords("postgres").effect;
 
 export interface OpenInboxOptions extends OpenOptions {
   readonly schema?: InboxSchema;
@@ -61,50 +61,36 @@ export async function openInbox(
   }: OpenInboxOptions = {},
 ): Promise<OpenedInbox> {
   const opened = await open(options);
-  for (const statement of inboxDdl({ schema, extraIndexes, listenNotify })) {
+  const words = inboxWords(opened.dialect);
+  for (const statement of [
+    ...words.settings,
+    ...words.ddl({ schema, extraIndexes, listenNotify }),
+  ]) {
     await opened.query(statement);
   }
-  await opened.query(
-    "CREATE TABLE effects (n bigint GENERATED ALWAYS AS IDENTITY, what text NOT NULL)",
-  );
+  await opened.query(words.effects);
+  const insertion = words.insert(schema);
   let inserted = 0;
-  const rows = async () => {
-    const found = await opened.query<InboxState>(
-      `SELECT ${schema.id}::text AS id, ${schema.idempotencyKey} AS key, ${schema.aggregateId} AS "aggregateId",
-        ${schema.state} AS state, ${schema.attempt} AS attempt, ${schema.lastError} AS "lastError",
-        ${schema.claimToken}::text AS token,
-        (extract(epoch FROM ${schema.scheduledAt} - clock_timestamp()) * 1000)::float8 AS "dueInMs"
-      FROM ${schema.table} ORDER BY ${schema.scheduledAt}, ${schema.createdAt}, ${schema.id}`,
-    );
-    return found.rows;
-  };
+  const rows = async () => (await opened.query<InboxState>(words.rows(schema))).rows;
   return {
     ...opened,
     rows,
     async insert(...inserts) {
       for (const row of inserts) {
         inserted += 1;
-        await opened.query(
-          `INSERT INTO ${schema.table} (${schema.source}, ${schema.idempotencyKey}, ${schema.aggregateId},
-            ${schema.eventType}, ${schema.correlationId}, ${schema.payload}, ${schema.headers}, ${schema.attempt},
-            ${schema.scheduledAt}, ${schema.createdAt}, ${schema.consumption})
-          VALUES ($1, $2, $3, $4, $5, $6::text::jsonb, $7::text::jsonb, $8::int,
-            clock_timestamp() + $9::float8 * interval '1 millisecond',
-            clock_timestamp() + $10::float8 * interval '1 microsecond', 'pull')`,
-          [
-            row.source ?? "orders",
-            row.key ?? `key-${inserted}`,
-            row.aggregateId ?? null,
-            row.eventType ?? null,
-            row.correlationId ?? null,
-            JSON.stringify(row.payload ?? { n: inserted }),
-            JSON.stringify(row.headers ?? {}),
-            row.attempt ?? 0,
-            row.dueInMs ?? 0,
-            // The clock of PGlite counts milliseconds: rows of one are in the order they were written.
-            inserted,
-          ],
-        );
+        await opened.query(insertion, [
+          row.source ?? "orders",
+          row.key ?? `key-${inserted}`,
+          row.aggregateId ?? null,
+          row.eventType ?? null,
+          row.correlationId ?? null,
+          JSON.stringify(row.payload ?? { n: inserted }),
+          JSON.stringify(row.headers ?? {}),
+          row.attempt ?? 0,
+          row.dueInMs ?? 0,
+          // The clock of PGlite counts milliseconds: rows of one are in the order they were written.
+          inserted,
+        ]);
       }
     },
     async row(key) {

@@ -15,6 +15,7 @@ import { fromPostgresJs } from "../../src/driver/postgres-js.ts";
 import type { FormName } from "../../src/table/description.ts";
 import { createDatabase, isMissing, type TestDatabase } from "./databases.ts";
 import { HandmadeSource } from "./handmade.ts";
+import { type InboxWords, inboxWords } from "./inbox-words.ts";
 import { createMssqlDatabase } from "./mssql-database.ts";
 import { loadMssql, openMssqlPool } from "./mssql-pool.ts";
 import { createMysqlDatabase } from "./mysql-database.ts";
@@ -112,6 +113,23 @@ interface Needs {
 export function forEachSource(needs: Needs, define: (name: SourceName, open: Open) => void): void {
   const found = namesOf(SOURCES).filter((name) => isFitting(SOURCES[name], needs));
   for (const name of found) forSource(name, SOURCES[name], (open) => define(name, open));
+  if (found.length === 0) nothingToTest();
+}
+
+/** The ways to reach a database that carries an inbox. */
+const INBOX_SOURCES = { ...SOURCES, mssql: TARGETS.mssql };
+
+/** The same tests on every database that carries an inbox; `words` are what they say there. */
+export function forEachInbox(needs: Needs, define: (open: Open, words: InboxWords) => void): void {
+  const found = namesOf(INBOX_SOURCES)
+    .filter((name) => isFitting(INBOX_SOURCES[name], needs))
+    .filter((name) =>
+      [undefined, INBOX_SOURCES[name].database].some((each) => each === needs.dialect),
+    );
+  for (const name of found) {
+    const kind = INBOX_SOURCES[name];
+    forSource(name, kind, (open) => define(open, inboxWords(kind.database)));
+  }
   if (found.length === 0) nothingToTest();
 }
 

@@ -2,6 +2,7 @@ import { onTestFinished } from "vitest";
 import type { Connection, ConnectionSource } from "../../src/driver/connection.ts";
 import { type InboxHandler, type InboxOptions, InboxWorker } from "../../src/queuebox/index.ts";
 import { LineLogger } from "./inbox.ts";
+import { inboxWords } from "./inbox-words.ts";
 import { TestClock } from "./test-clock.ts";
 import { type UntilOptions, until } from "./until.ts";
 
@@ -30,6 +31,7 @@ export function work(
   const worker = new InboxWorker(source, {
     source: "orders",
     pollIntervalMs: 20,
+    dialect: inboxWords(source.database ?? "postgres").dialect,
     logger,
     ...options,
   });
@@ -85,6 +87,7 @@ export function latch(): Latch {
 /** A source in front of a real one that counts, and that can be made to have no connections. */
 export class WatchedSource implements ConnectionSource {
   readonly max?: number;
+  readonly database?: string;
   readonly listen?: NonNullable<ConnectionSource["listen"]>;
   readonly #inner: ConnectionSource;
   /** Checkouts that were asked for, answered or not. */
@@ -102,6 +105,7 @@ export class WatchedSource implements ConnectionSource {
   constructor(inner: ConnectionSource) {
     this.#inner = inner;
     if (inner.max !== undefined) this.max = inner.max;
+    if (inner.database !== undefined) this.database = inner.database;
     if (inner.listen !== undefined) this.listen = inner.listen.bind(inner);
   }
 

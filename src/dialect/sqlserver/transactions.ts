@@ -20,6 +20,14 @@ const WORDS: { readonly [level: string]: string } = {
   snapshot: "SNAPSHOT",
 };
 
+const LEVEL = "SET TRANSACTION ISOLATION LEVEL";
+
+/**
+ * The level of what runs outside of a transaction of ours, and what a session is left with: it keeps its last one,
+ * and READPAST, for one, is refused at SERIALIZABLE and SNAPSHOT.
+ */
+export const READ_COMMITTED: string = `${LEVEL} READ COMMITTED`;
+
 /**
  * How a transaction is opened: all that a transaction depends on is said, each time, since each is a setting of
  * the session, and a pooled session has those that its last user left.
@@ -49,6 +57,6 @@ export function begin(level: IsolationLevel | TransactionMode | undefined): Begi
   if (words === undefined) {
     throw new TypeError(`SQL Server opens ${isolations.join(", ")}, not ${level}`);
   }
-  const before = `SET NOCOUNT OFF; SET XACT_ABORT OFF; SET TRANSACTION ISOLATION LEVEL ${words}`;
+  const before = `SET NOCOUNT OFF; SET XACT_ABORT OFF; ${LEVEL} ${words}`;
   return { kind: "begin", text: `${before}; BEGIN TRANSACTION`, beforeBegin: before };
 }
