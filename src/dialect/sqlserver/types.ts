@@ -112,7 +112,7 @@ export const types: { readonly [type in ColumnType]: TypeCodec } = {
     // A decimal has 38 digits, a point, a sign and perhaps a zero before the point.
     read: (expression) => `CONVERT(varchar(41), ${expression})`,
     // As text, which becomes the column's own precision and scale: a cast would have to name one.
-    write: (placeholder) => `CAST(${placeholder} AS nvarchar(100))`,
+    write: (placeholder) => `CAST(${placeholder} AS nvarchar(4000))`,
     ddl: "decimal(38, 10)",
     decode: textOf,
     encode(value) {
@@ -148,7 +148,8 @@ function withoutExponent(text: string): string {
   if (moved === 0) return text.replace(/e.*$/i, "");
   const digits = `${"0".repeat(Math.max(0, -moved))}${whole}${fraction}${"0".repeat(Math.max(0, moved))}`;
   const point = Math.max(0, -moved) + whole.length + moved;
-  return `${sign}${digits.slice(0, point) || "0"}.${digits.slice(point) || "0"}`;
+  const before = digits.slice(0, point).replace(/^0+/, "") || "0";
+  return `${sign}${before}.${digits.slice(point) || "0"}`;
 }
 
 function asText(ddl: string): Pick<TypeCodec, "read" | "write" | "ddl"> {
