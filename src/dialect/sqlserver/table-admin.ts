@@ -10,20 +10,22 @@ import { anew, move } from "./table-dead-letter.ts";
 import { groupLockName } from "./table-fifo.ts";
 import { assigned, forEachGiven, inTransaction } from "./table-given.ts";
 import { all, TableSql } from "./table-names.ts";
-import { LOOKING, TAKING } from "./table-order.ts";
+import { AT_READ_COMMITTED, LOOKING, TAKING } from "./table-order.ts";
 import { rowLockName } from "./table-row-lock.ts";
 import { types, variableTypes } from "./types.ts";
 
 /** How much of a payload a list shows, in characters or bytes. */
 const previewLength = 400;
 
+/** Rows that somebody is changing at this moment are left out, and not waited for. */
 export function rowsStatement(table: TableDescription, { order, reason }: RowsSettings): Statement {
   const sql = new TableSql(table);
   const { payload, ...roles } = table.roles;
   const text = (column: ColumnDescription | undefined) =>
     column === undefined ? "NULL" : sql.text(column);
   const [start, length] = payload === undefined ? ["NULL", "NULL"] : preview(payload);
-  return sql.statement(`SELECT TOP (${sql.limit})
+  return sql.statement(`${AT_READ_COMMITTED}
+SELECT TOP (${sql.limit})
   ${sql.idText()} AS id,
   ${text(roles.group)} AS [group],
   ${text(roles.attempt)} AS attempt,
@@ -32,7 +34,7 @@ export function rowsStatement(table: TableDescription, { order, reason }: RowsSe
   ${text(reason)} AS reason,
   ${start} AS payload,
   ${length} AS payload_length
-FROM ${sql.name} AS i
+FROM ${sql.name} AS i ${LOOKING}
 WHERE ${all(sql.open(), inGroup(sql), behind(sql, order === "ascending" ? ">" : "<"))}
 ORDER BY i.${sql.id}${order === "ascending" ? "" : " DESC"};`);
 }
@@ -51,9 +53,13 @@ WHERE ${all(`i.${sql.id} = ${id}`, sql.open(), inGroup(sql))};`);
 
 export function moveStatement(table: TableDescription, settings: DeadLetterSettings): Statement {
   const sql = new TableSql(table);
-  const conditions = idle(sql);
   if (settings.table !== undefined) {
-    const moving = { conditions, givesReasons: false, hint: TAKING };
+    const moving = {
+      conditions: free(sql),
+      more: unlocked(sql),
+      givesReasons: false,
+      hint: TAKING,
+    };
     const each = move(sql, settings.table, settings, moving);
     return inTransaction(forEachGiven(sql, { each }), () => false);
   }
@@ -61,7 +67,7 @@ export function moveStatement(table: TableDescription, settings: DeadLetterSetti
 SET ${assigned(anew(sql))}
 OUTPUT @n, @named INTO @answer (n, id)
 FROM ${sql.name} AS i ${TAKING}
-WHERE ${conditions};`;
+WHERE ${idle(sql)};`;
   return inTransaction(forEachGiven(sql, { each }));
 }
 
@@ -122,7 +128,12 @@ function behind(sql: TableSql, sign: "<" | ">", alias = "i"): string {
 
 /** The given row is one that nobody works. */
 function idle(sql: TableSql): string {
-  return all(`i.${sql.id} = @id`, sql.open(), sql.free(), inGroup(sql), unlocked(sql));
+  return all(free(sql), unlocked(sql));
+}
+
+/** The same, as far as the row itself says it. */
+function free(sql: TableSql): string {
+  return all(`i.${sql.id} = @id`, sql.open(), sql.free(), inGroup(sql));
 }
 
 /**

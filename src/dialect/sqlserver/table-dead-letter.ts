@@ -2,6 +2,7 @@
 import type { ColumnDescription, TableDescription } from "../../table/description.ts";
 import type { DeadLetterSettings } from "../dialect.ts";
 import type { Statement } from "../statement.ts";
+import { THROWN } from "./errors.ts";
 import { quoted } from "./sql.ts";
 import {
   type Change,
@@ -11,7 +12,7 @@ import {
   unleased,
   updateOurs,
 } from "./table-given.ts";
-import { type TableSql, tableName } from "./table-names.ts";
+import { all, type TableSql, tableName } from "./table-names.ts";
 
 /** Parameters: ids (in the lease form tokens and attempts), reasons and group, where they have a column. */
 export function deadLetter(build: () => TableSql, settings: DeadLetterSettings): Statement {
@@ -27,32 +28,46 @@ export function deadLetter(build: () => TableSql, settings: DeadLetterSettings):
 }
 
 /**
- * The row, copied and deleted. The copy reads it under an update lock, so that what is deleted is what was
- * copied. A copy that fails ends the batch: with XACT_ABORT off it would go on, and delete the row.
+ * The row, copied and deleted: under an update lock from the first statement on, so that what is deleted is what
+ * was copied. Where a server takes hints for comments the row may have changed meanwhile: that is an error, and
+ * the same again may work. A copy that fails ends the batch: with XACT_ABORT off it would go on, and delete.
  */
 export function move(
   sql: TableSql,
   table: TableDescription,
   settings: DeadLetterSettings,
-  { conditions, givesReasons, hint = "WITH (UPDLOCK, ROWLOCK, READCOMMITTEDLOCK)" }: Moving,
+  { conditions, givesReasons, hint = HOLDING, more = [] }: Moving,
 ): string {
+  const isFound = "EXISTS (SELECT 1 FROM @answer AS a WHERE a.n = @n)";
   return `BEGIN TRY
+INSERT INTO @answer (n, id)
+SELECT @n, @named
+FROM ${sql.name} AS i ${hint}
+WHERE ${all(conditions, more)};
 ${copy(sql, table, settings, givesReasons)}
-FROM ${sql.name} AS i ${hint}
-WHERE ${conditions};
+FROM ${sql.name} AS i ${HOLDING}
+WHERE ${all(conditions, isFound)};
+DECLARE @gone TABLE (n int NOT NULL);
 DELETE i
-OUTPUT @n, @named INTO @answer (n, id)
-FROM ${sql.name} AS i ${hint}
-WHERE ${conditions};
+OUTPUT @n INTO @gone (n)
+FROM ${sql.name} AS i ${HOLDING}
+WHERE ${all(conditions, isFound)};
+IF ${isFound} AND NOT EXISTS (SELECT 1 FROM @gone AS g WHERE g.n = @n)
+THROW ${THROWN.lockNotGranted}, N'intray: a row changed while it was moved', 1;
 END TRY
 BEGIN CATCH
 THROW;
 END CATCH;`;
 }
 
+/** The row is held until the transaction ends, and waited for where somebody else has locked it. */
+const HOLDING = "WITH (UPDLOCK, ROWLOCK, READCOMMITTEDLOCK)";
+
 export interface Moving {
   /** Which row called `i` is moved. */
   readonly conditions: string;
+  /** What is asked of it once, before it is locked. */
+  readonly more?: readonly string[];
   readonly givesReasons: boolean;
   readonly hint?: string;
 }

@@ -54,19 +54,18 @@ export class TableSql {
   }
 
   /**
-   * The batch. It counts no rows for the driver: what it says are rows, and a loop would say a count a turn.
-   * That, like every SET, ends with a batch that has parameters.
+   * The batch. It counts no rows for the driver: what it says are rows, and a loop would say a count a turn. Like
+   * every SET that ends with a batch that has parameters; another would leave it to the session.
    */
   statement(text: string): Statement {
-    const declared = [...this.#declared.values()];
     const params: string[] = [];
-    const sent = ["SET NOCOUNT ON;", ...declared, text]
+    const sent = [...this.#declared.values(), text]
       .join("\n")
       .replaceAll(/\0([^\0]*)\0/g, (_, name: string) => {
         if (!params.includes(name)) params.push(name);
         return placeholder(params.indexOf(name) + 1);
       });
-    return { text: sent, params, made: MADE };
+    return { text: params.length === 0 ? sent : `SET NOCOUNT ON;\n${sent}`, params, made: MADE };
   }
 
   /** The column of a role, of the row called `alias`; bare where that is empty. */

@@ -3,9 +3,10 @@ import type { TableDescription } from "../../table/description.ts";
 import type { Statement } from "../statement.ts";
 import { inGroup } from "./table-admin.ts";
 import { all, TableSql } from "./table-names.ts";
+import { AT_READ_COMMITTED, LOOKING } from "./table-order.ts";
 import { types } from "./types.ts";
 
-/** Reads the whole table, processed rows too: not for a dashboard that asks each second. */
+/** Reads the whole table, processed rows too: not for a dashboard that asks each second. Waits for no row. */
 export function statusStatement(table: TableDescription): Statement {
   const sql = new TableSql(table);
   const { group: column, lockedUntil } = table.roles;
@@ -24,7 +25,8 @@ export function statusStatement(table: TableDescription): Statement {
   const future =
     due === undefined ? undefined : all(sql.open(), sql.free(), isFresh, `${due} > ${sql.now}`);
   const oldest = due === undefined ? undefined : `MIN(CASE WHEN ${waiting} THEN ${due} END)`;
-  return sql.statement(`SELECT TOP (${sql.limit})
+  return sql.statement(`${AT_READ_COMMITTED}
+SELECT TOP (${sql.limit})
   ${column === undefined || group === undefined ? "NULL" : types[column.type].read(group)} AS [group],
   ${count(waiting)} AS waiting,
   ${count(future)} AS future,
@@ -33,7 +35,7 @@ export function statusStatement(table: TableDescription): Statement {
   ${count(done === undefined ? undefined : `${done} IS NOT NULL`)} AS processed,
   ${oldest === undefined ? "NULL" : types.timestamp.read(oldest)} AS oldest_due,
   ${oldest === undefined ? "NULL" : `CONVERT(varchar(20), DATEDIFF_BIG(millisecond, ${oldest}, ${sql.now}))`} AS oldest_due_ms
-FROM ${sql.name} AS i
+FROM ${sql.name} AS i ${LOOKING}
 WHERE ${all(inGroup(sql))}${group === undefined ? "" : `\nGROUP BY ${group}\nORDER BY ${group}`};`);
 }
 

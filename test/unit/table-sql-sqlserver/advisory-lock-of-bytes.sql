@@ -157,14 +157,21 @@ SELECT @id = CAST(g.[id] AS smallint), @named = g.[id], @token = CONVERT(datetim
 FROM @given AS g
 WHERE g.[n] = @n;
 BEGIN TRY
+INSERT INTO @answer (n, id)
+SELECT @n, @named
+FROM [jobs] AS i WITH (UPDLOCK, ROWLOCK, READCOMMITTEDLOCK)
+WHERE i.[id] = @id;
 INSERT INTO [graves] ([pay], [tries], [reason])
 SELECT i.[pay], 1, @reason
 FROM [jobs] AS i WITH (UPDLOCK, ROWLOCK, READCOMMITTEDLOCK)
-WHERE i.[id] = @id;
+WHERE i.[id] = @id AND EXISTS (SELECT 1 FROM @answer AS a WHERE a.n = @n);
+DECLARE @gone TABLE (n int NOT NULL);
 DELETE i
-OUTPUT @n, @named INTO @answer (n, id)
+OUTPUT @n INTO @gone (n)
 FROM [jobs] AS i WITH (UPDLOCK, ROWLOCK, READCOMMITTEDLOCK)
-WHERE i.[id] = @id;
+WHERE i.[id] = @id AND EXISTS (SELECT 1 FROM @answer AS a WHERE a.n = @n);
+IF EXISTS (SELECT 1 FROM @answer AS a WHERE a.n = @n) AND NOT EXISTS (SELECT 1 FROM @gone AS g WHERE g.n = @n)
+THROW 51000, N'intray: a row changed while it was moved', 1;
 END TRY
 BEGIN CATCH
 THROW;
@@ -207,7 +214,6 @@ END CATCH;
 IF OBJECTPROPERTY(OBJECT_ID(N'[jobs]'), 'TableHasIdentity') = 1 SET IDENTITY_INSERT [jobs] OFF;
 
 -- insert of defaults: 
-SET NOCOUNT ON;
 DECLARE @made TABLE (id smallint NOT NULL);
 INSERT INTO [jobs]
 OUTPUT inserted.[id] INTO @made (id)
@@ -266,14 +272,21 @@ SELECT @id = CAST(g.[id] AS smallint), @named = g.[id], @token = CONVERT(datetim
 FROM @given AS g
 WHERE g.[n] = @n;
 BEGIN TRY
+INSERT INTO @answer (n, id)
+SELECT @n, @named
+FROM [jobs] AS i WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
+WHERE i.[id] = @id AND APPLOCK_TEST(N'public', CONVERT(nvarchar(255), CASE WHEN DATALENGTH(COALESCE(NULLIF(COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N''), N''), N' ')) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', COALESCE(NULLIF(COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N''), N''), N' ')), 2) ELSE COALESCE(NULLIF(COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N''), N''), N' ') END), N'Exclusive', N'Session') = 1;
 INSERT INTO [jobs] ([pay])
 SELECT i.[pay]
-FROM [jobs] AS i WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
-WHERE i.[id] = @id AND APPLOCK_TEST(N'public', CONVERT(nvarchar(255), CASE WHEN DATALENGTH(COALESCE(NULLIF(COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N''), N''), N' ')) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', COALESCE(NULLIF(COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N''), N''), N' ')), 2) ELSE COALESCE(NULLIF(COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N''), N''), N' ') END), N'Exclusive', N'Session') = 1;
+FROM [jobs] AS i WITH (UPDLOCK, ROWLOCK, READCOMMITTEDLOCK)
+WHERE i.[id] = @id AND EXISTS (SELECT 1 FROM @answer AS a WHERE a.n = @n);
+DECLARE @gone TABLE (n int NOT NULL);
 DELETE i
-OUTPUT @n, @named INTO @answer (n, id)
-FROM [jobs] AS i WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
-WHERE i.[id] = @id AND APPLOCK_TEST(N'public', CONVERT(nvarchar(255), CASE WHEN DATALENGTH(COALESCE(NULLIF(COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N''), N''), N' ')) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', COALESCE(NULLIF(COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N''), N''), N' ')), 2) ELSE COALESCE(NULLIF(COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N''), N''), N' ') END), N'Exclusive', N'Session') = 1;
+OUTPUT @n INTO @gone (n)
+FROM [jobs] AS i WITH (UPDLOCK, ROWLOCK, READCOMMITTEDLOCK)
+WHERE i.[id] = @id AND EXISTS (SELECT 1 FROM @answer AS a WHERE a.n = @n);
+IF EXISTS (SELECT 1 FROM @answer AS a WHERE a.n = @n) AND NOT EXISTS (SELECT 1 FROM @gone AS g WHERE g.n = @n)
+THROW 51000, N'intray: a row changed while it was moved', 1;
 END TRY
 BEGIN CATCH
 THROW;
@@ -343,6 +356,7 @@ WHERE i.[id] = @id;
 SET NOCOUNT ON;
 DECLARE @limit int = CAST(@p1 AS int);
 DECLARE @after smallint = CAST(@p2 AS smallint);
+SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 SELECT TOP (@limit)
   CONVERT(varchar(20), i.[id]) AS id,
   NULL AS [group],
@@ -352,7 +366,7 @@ SELECT TOP (@limit)
   NULL AS reason,
   SUBSTRING(CONVERT(nvarchar(max), i.[pay]), 1, 400) AS payload,
   CONVERT(varchar(20), LEN(CONVERT(nvarchar(max), i.[pay]) + N'|') - 1) AS payload_length
-FROM [jobs] AS i
+FROM [jobs] AS i WITH (READPAST, READCOMMITTEDLOCK)
 WHERE (@after IS NULL OR i.[id] > @after)
 ORDER BY i.[id];
 
@@ -360,6 +374,7 @@ ORDER BY i.[id];
 SET NOCOUNT ON;
 DECLARE @limit int = CAST(@p1 AS int);
 DECLARE @after smallint = CAST(@p2 AS smallint);
+SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 SELECT TOP (@limit)
   CONVERT(varchar(20), i.[id]) AS id,
   NULL AS [group],
@@ -369,13 +384,14 @@ SELECT TOP (@limit)
   NULL AS reason,
   SUBSTRING(CONVERT(nvarchar(max), i.[pay]), 1, 400) AS payload,
   CONVERT(varchar(20), LEN(CONVERT(nvarchar(max), i.[pay]) + N'|') - 1) AS payload_length
-FROM [jobs] AS i
+FROM [jobs] AS i WITH (READPAST, READCOMMITTEDLOCK)
 WHERE (@after IS NULL OR i.[id] < @after)
 ORDER BY i.[id] DESC;
 
 -- status: limit
 SET NOCOUNT ON;
 DECLARE @limit int = CAST(@p1 AS int);
+SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 SELECT TOP (@limit)
   NULL AS [group],
   CONVERT(varchar(20), COUNT_BIG(CASE WHEN 1 = 1 THEN 1 END)) AS waiting,
@@ -385,7 +401,7 @@ SELECT TOP (@limit)
   NULL AS processed,
   NULL AS oldest_due,
   NULL AS oldest_due_ms
-FROM [jobs] AS i
+FROM [jobs] AS i WITH (READPAST, READCOMMITTEDLOCK)
 WHERE 1 = 1;
 
 -- unlock: lock

@@ -391,14 +391,21 @@ SELECT @id = CAST(g.[id] AS nvarchar(max)), @named = g.[id], @token = CONVERT(da
 FROM @given AS g
 WHERE g.[n] = @n;
 BEGIN TRY
+INSERT INTO @answer (n, id)
+SELECT @n, @named
+FROM [jobs] AS i WITH (UPDLOCK, ROWLOCK, READCOMMITTEDLOCK)
+WHERE i.[id] = @id AND i.[lease] = @token AND i.[done] IS NULL;
 INSERT INTO [graves] ([pay], [tries], [reason])
 SELECT i.[pay], 1, @reason
 FROM [jobs] AS i WITH (UPDLOCK, ROWLOCK, READCOMMITTEDLOCK)
-WHERE i.[id] = @id AND i.[lease] = @token AND i.[done] IS NULL;
+WHERE i.[id] = @id AND i.[lease] = @token AND i.[done] IS NULL AND EXISTS (SELECT 1 FROM @answer AS a WHERE a.n = @n);
+DECLARE @gone TABLE (n int NOT NULL);
 DELETE i
-OUTPUT @n, @named INTO @answer (n, id)
+OUTPUT @n INTO @gone (n)
 FROM [jobs] AS i WITH (UPDLOCK, ROWLOCK, READCOMMITTEDLOCK)
-WHERE i.[id] = @id AND i.[lease] = @token AND i.[done] IS NULL;
+WHERE i.[id] = @id AND i.[lease] = @token AND i.[done] IS NULL AND EXISTS (SELECT 1 FROM @answer AS a WHERE a.n = @n);
+IF EXISTS (SELECT 1 FROM @answer AS a WHERE a.n = @n) AND NOT EXISTS (SELECT 1 FROM @gone AS g WHERE g.n = @n)
+THROW 51000, N'intray: a row changed while it was moved', 1;
 END TRY
 BEGIN CATCH
 THROW;
@@ -544,11 +551,11 @@ SELECT a.id
 FROM @answer AS a
 ORDER BY a.n;
 
--- move to a group: from, group, given
+-- move to a group: group, from, given
 SET NOCOUNT ON;
+DECLARE @group int = CAST(@p1 AS int);
 DECLARE @now datetime2(7) = SYSUTCDATETIME();
-DECLARE @from int = CAST(@p1 AS int);
-DECLARE @group int = CAST(@p2 AS int);
+DECLARE @from int = CAST(@p2 AS int);
 DECLARE @given TABLE ([n] int NOT NULL PRIMARY KEY, [id] nvarchar(4000) NULL, [token] nvarchar(40) NULL, [attempt] bigint NULL, [delay] bigint NULL, [reason] nvarchar(max) NULL);
 INSERT INTO @given ([n], [id], [token], [attempt], [delay], [reason])
 SELECT g.[n], g.[id], g.[token], g.[attempt], g.[delay], g.[reason]
@@ -592,14 +599,21 @@ SELECT @id = CAST(g.[id] AS nvarchar(max)), @named = g.[id], @token = CONVERT(da
 FROM @given AS g
 WHERE g.[n] = @n;
 BEGIN TRY
+INSERT INTO @answer (n, id)
+SELECT @n, @named
+FROM [jobs] AS i WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
+WHERE i.[id] = @id AND i.[done] IS NULL AND (i.[lease] IS NULL OR i.[lease] <= @now) AND (@from IS NULL OR (i.[grp] = @from));
 INSERT INTO [jobs] ([pay], [grp])
 SELECT i.[pay], @group
-FROM [jobs] AS i WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
-WHERE i.[id] = @id AND i.[done] IS NULL AND (i.[lease] IS NULL OR i.[lease] <= @now) AND (@from IS NULL OR (i.[grp] = @from));
+FROM [jobs] AS i WITH (UPDLOCK, ROWLOCK, READCOMMITTEDLOCK)
+WHERE i.[id] = @id AND i.[done] IS NULL AND (i.[lease] IS NULL OR i.[lease] <= @now) AND (@from IS NULL OR (i.[grp] = @from)) AND EXISTS (SELECT 1 FROM @answer AS a WHERE a.n = @n);
+DECLARE @gone TABLE (n int NOT NULL);
 DELETE i
-OUTPUT @n, @named INTO @answer (n, id)
-FROM [jobs] AS i WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
-WHERE i.[id] = @id AND i.[done] IS NULL AND (i.[lease] IS NULL OR i.[lease] <= @now) AND (@from IS NULL OR (i.[grp] = @from));
+OUTPUT @n INTO @gone (n)
+FROM [jobs] AS i WITH (UPDLOCK, ROWLOCK, READCOMMITTEDLOCK)
+WHERE i.[id] = @id AND i.[done] IS NULL AND (i.[lease] IS NULL OR i.[lease] <= @now) AND (@from IS NULL OR (i.[grp] = @from)) AND EXISTS (SELECT 1 FROM @answer AS a WHERE a.n = @n);
+IF EXISTS (SELECT 1 FROM @answer AS a WHERE a.n = @n) AND NOT EXISTS (SELECT 1 FROM @gone AS g WHERE g.n = @n)
+THROW 51000, N'intray: a row changed while it was moved', 1;
 END TRY
 BEGIN CATCH
 THROW;
@@ -762,6 +776,7 @@ SET NOCOUNT ON;
 DECLARE @limit int = CAST(@p1 AS int);
 DECLARE @from int = CAST(@p2 AS int);
 DECLARE @after nvarchar(4000) = CAST(@p3 AS nvarchar(max));
+SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 SELECT TOP (@limit)
   CONVERT(nvarchar(max), i.[id]) AS id,
   CONVERT(varchar(20), i.[grp]) AS [group],
@@ -771,7 +786,7 @@ SELECT TOP (@limit)
   NULL AS reason,
   SUBSTRING(CONVERT(nvarchar(max), i.[pay]), 1, 400) AS payload,
   CONVERT(varchar(20), LEN(CONVERT(nvarchar(max), i.[pay]) + N'|') - 1) AS payload_length
-FROM [jobs] AS i
+FROM [jobs] AS i WITH (READPAST, READCOMMITTEDLOCK)
 WHERE i.[done] IS NULL AND (@from IS NULL OR (i.[grp] = @from)) AND (@after IS NULL OR i.[id] > @after)
 ORDER BY i.[id];
 
@@ -780,6 +795,7 @@ SET NOCOUNT ON;
 DECLARE @limit int = CAST(@p1 AS int);
 DECLARE @from int = CAST(@p2 AS int);
 DECLARE @after nvarchar(4000) = CAST(@p3 AS nvarchar(max));
+SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 SELECT TOP (@limit)
   CONVERT(nvarchar(max), i.[id]) AS id,
   CONVERT(varchar(20), i.[grp]) AS [group],
@@ -789,7 +805,7 @@ SELECT TOP (@limit)
   NULL AS reason,
   SUBSTRING(CONVERT(nvarchar(max), i.[pay]), 1, 400) AS payload,
   CONVERT(varchar(20), LEN(CONVERT(nvarchar(max), i.[pay]) + N'|') - 1) AS payload_length
-FROM [jobs] AS i
+FROM [jobs] AS i WITH (READPAST, READCOMMITTEDLOCK)
 WHERE i.[done] IS NULL AND (@from IS NULL OR (i.[grp] = @from)) AND (@after IS NULL OR i.[id] < @after)
 ORDER BY i.[id] DESC;
 
@@ -798,6 +814,7 @@ SET NOCOUNT ON;
 DECLARE @now datetime2(7) = SYSUTCDATETIME();
 DECLARE @limit int = CAST(@p1 AS int);
 DECLARE @from int = CAST(@p2 AS int);
+SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 SELECT TOP (@limit)
   CONVERT(varchar(20), i.[grp]) AS [group],
   CONVERT(varchar(20), COUNT_BIG(CASE WHEN i.[done] IS NULL AND (i.[lease] IS NULL OR i.[lease] <= @now) AND i.[lease] IS NULL THEN 1 END)) AS waiting,
@@ -807,7 +824,7 @@ SELECT TOP (@limit)
   CONVERT(varchar(20), COUNT_BIG(CASE WHEN i.[done] IS NOT NULL THEN 1 END)) AS processed,
   NULL AS oldest_due,
   NULL AS oldest_due_ms
-FROM [jobs] AS i
+FROM [jobs] AS i WITH (READPAST, READCOMMITTEDLOCK)
 WHERE (@from IS NULL OR (i.[grp] = @from))
 GROUP BY i.[grp]
 ORDER BY i.[grp];

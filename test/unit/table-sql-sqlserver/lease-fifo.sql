@@ -388,14 +388,21 @@ SELECT @id = CAST(g.[id] AS bigint), @named = g.[id], @token = CONVERT(datetime2
 FROM @given AS g
 WHERE g.[n] = @n;
 BEGIN TRY
+INSERT INTO @answer (n, id)
+SELECT @n, @named
+FROM [jobs] AS i WITH (UPDLOCK, ROWLOCK, READCOMMITTEDLOCK)
+WHERE i.[id] = @id AND i.[lease] = @token AND i.[att] = @attempt;
 INSERT INTO [graves] ([pay], [tries], [reason])
 SELECT i.[pay], 1, @reason
 FROM [jobs] AS i WITH (UPDLOCK, ROWLOCK, READCOMMITTEDLOCK)
-WHERE i.[id] = @id AND i.[lease] = @token AND i.[att] = @attempt;
+WHERE i.[id] = @id AND i.[lease] = @token AND i.[att] = @attempt AND EXISTS (SELECT 1 FROM @answer AS a WHERE a.n = @n);
+DECLARE @gone TABLE (n int NOT NULL);
 DELETE i
-OUTPUT @n, @named INTO @answer (n, id)
+OUTPUT @n INTO @gone (n)
 FROM [jobs] AS i WITH (UPDLOCK, ROWLOCK, READCOMMITTEDLOCK)
-WHERE i.[id] = @id AND i.[lease] = @token AND i.[att] = @attempt;
+WHERE i.[id] = @id AND i.[lease] = @token AND i.[att] = @attempt AND EXISTS (SELECT 1 FROM @answer AS a WHERE a.n = @n);
+IF EXISTS (SELECT 1 FROM @answer AS a WHERE a.n = @n) AND NOT EXISTS (SELECT 1 FROM @gone AS g WHERE g.n = @n)
+THROW 51000, N'intray: a row changed while it was moved', 1;
 END TRY
 BEGIN CATCH
 THROW;
@@ -500,7 +507,6 @@ END CATCH;
 IF OBJECTPROPERTY(OBJECT_ID(N'[jobs]'), 'TableHasIdentity') = 1 SET IDENTITY_INSERT [jobs] OFF;
 
 -- insert of defaults: 
-SET NOCOUNT ON;
 DECLARE @made TABLE (id bigint NOT NULL);
 INSERT INTO [jobs]
 OUTPUT inserted.[id] INTO @made (id)
@@ -572,11 +578,11 @@ SELECT a.id
 FROM @answer AS a
 ORDER BY a.n;
 
--- move to a group: from, group, given
+-- move to a group: group, from, given
 SET NOCOUNT ON;
+DECLARE @group nvarchar(4000) = CAST(@p1 AS nvarchar(max));
 DECLARE @now datetime2(7) = SYSUTCDATETIME();
-DECLARE @from nvarchar(4000) = CAST(@p1 AS nvarchar(max));
-DECLARE @group nvarchar(4000) = CAST(@p2 AS nvarchar(max));
+DECLARE @from nvarchar(4000) = CAST(@p2 AS nvarchar(max));
 DECLARE @given TABLE ([n] int NOT NULL PRIMARY KEY, [id] nvarchar(4000) NULL, [token] nvarchar(40) NULL, [attempt] bigint NULL, [delay] bigint NULL, [reason] nvarchar(max) NULL);
 INSERT INTO @given ([n], [id], [token], [attempt], [delay], [reason])
 SELECT g.[n], g.[id], g.[token], g.[attempt], g.[delay], g.[reason]
@@ -621,14 +627,21 @@ SELECT @id = CAST(g.[id] AS bigint), @named = g.[id], @token = CONVERT(datetime2
 FROM @given AS g
 WHERE g.[n] = @n;
 BEGIN TRY
+INSERT INTO @answer (n, id)
+SELECT @n, @named
+FROM [jobs] AS i WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
+WHERE i.[id] = @id AND (i.[lease] IS NULL OR i.[lease] <= @now) AND (@from IS NULL OR (i.[grp] = @from AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @from + N'|'));
 INSERT INTO [jobs] ([pay], [grp], [att])
 SELECT i.[pay], @group, 1
-FROM [jobs] AS i WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
-WHERE i.[id] = @id AND (i.[lease] IS NULL OR i.[lease] <= @now) AND (@from IS NULL OR (i.[grp] = @from AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @from + N'|'));
+FROM [jobs] AS i WITH (UPDLOCK, ROWLOCK, READCOMMITTEDLOCK)
+WHERE i.[id] = @id AND (i.[lease] IS NULL OR i.[lease] <= @now) AND (@from IS NULL OR (i.[grp] = @from AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @from + N'|')) AND EXISTS (SELECT 1 FROM @answer AS a WHERE a.n = @n);
+DECLARE @gone TABLE (n int NOT NULL);
 DELETE i
-OUTPUT @n, @named INTO @answer (n, id)
-FROM [jobs] AS i WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
-WHERE i.[id] = @id AND (i.[lease] IS NULL OR i.[lease] <= @now) AND (@from IS NULL OR (i.[grp] = @from AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @from + N'|'));
+OUTPUT @n INTO @gone (n)
+FROM [jobs] AS i WITH (UPDLOCK, ROWLOCK, READCOMMITTEDLOCK)
+WHERE i.[id] = @id AND (i.[lease] IS NULL OR i.[lease] <= @now) AND (@from IS NULL OR (i.[grp] = @from AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @from + N'|')) AND EXISTS (SELECT 1 FROM @answer AS a WHERE a.n = @n);
+IF EXISTS (SELECT 1 FROM @answer AS a WHERE a.n = @n) AND NOT EXISTS (SELECT 1 FROM @gone AS g WHERE g.n = @n)
+THROW 51000, N'intray: a row changed while it was moved', 1;
 END TRY
 BEGIN CATCH
 THROW;
@@ -798,6 +811,7 @@ SET NOCOUNT ON;
 DECLARE @limit int = CAST(@p1 AS int);
 DECLARE @from nvarchar(4000) = CAST(@p2 AS nvarchar(max));
 DECLARE @after bigint = CAST(@p3 AS bigint);
+SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 SELECT TOP (@limit)
   CONVERT(varchar(20), i.[id]) AS id,
   CONVERT(nvarchar(max), i.[grp]) AS [group],
@@ -807,7 +821,7 @@ SELECT TOP (@limit)
   NULL AS reason,
   SUBSTRING(CONVERT(nvarchar(max), i.[pay]), 1, 400) AS payload,
   CONVERT(varchar(20), LEN(CONVERT(nvarchar(max), i.[pay]) + N'|') - 1) AS payload_length
-FROM [jobs] AS i
+FROM [jobs] AS i WITH (READPAST, READCOMMITTEDLOCK)
 WHERE (@from IS NULL OR (i.[grp] = @from AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @from + N'|')) AND (@after IS NULL OR i.[id] > @after)
 ORDER BY i.[id];
 
@@ -816,6 +830,7 @@ SET NOCOUNT ON;
 DECLARE @limit int = CAST(@p1 AS int);
 DECLARE @from nvarchar(4000) = CAST(@p2 AS nvarchar(max));
 DECLARE @after bigint = CAST(@p3 AS bigint);
+SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 SELECT TOP (@limit)
   CONVERT(varchar(20), i.[id]) AS id,
   CONVERT(nvarchar(max), i.[grp]) AS [group],
@@ -825,7 +840,7 @@ SELECT TOP (@limit)
   NULL AS reason,
   SUBSTRING(CONVERT(nvarchar(max), i.[pay]), 1, 400) AS payload,
   CONVERT(varchar(20), LEN(CONVERT(nvarchar(max), i.[pay]) + N'|') - 1) AS payload_length
-FROM [jobs] AS i
+FROM [jobs] AS i WITH (READPAST, READCOMMITTEDLOCK)
 WHERE (@from IS NULL OR (i.[grp] = @from AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @from + N'|')) AND (@after IS NULL OR i.[id] < @after)
 ORDER BY i.[id] DESC;
 
@@ -834,6 +849,7 @@ SET NOCOUNT ON;
 DECLARE @now datetime2(7) = SYSUTCDATETIME();
 DECLARE @limit int = CAST(@p1 AS int);
 DECLARE @from nvarchar(4000) = CAST(@p2 AS nvarchar(max));
+SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 SELECT TOP (@limit)
   CONVERT(nvarchar(max), i.[grp]) AS [group],
   CONVERT(varchar(20), COUNT_BIG(CASE WHEN (i.[due] IS NULL OR i.[due] <= @now) AND (i.[lease] IS NULL OR i.[lease] <= @now) AND i.[lease] IS NULL THEN 1 END)) AS waiting,
@@ -843,7 +859,7 @@ SELECT TOP (@limit)
   NULL AS processed,
   CONVERT(varchar(33), CONVERT(datetime2(7), SWITCHOFFSET(CONVERT(datetimeoffset(7), MIN(CASE WHEN (i.[due] IS NULL OR i.[due] <= @now) AND (i.[lease] IS NULL OR i.[lease] <= @now) AND i.[lease] IS NULL THEN i.[due] END)), '+00:00')), 126) AS oldest_due,
   CONVERT(varchar(20), DATEDIFF_BIG(millisecond, MIN(CASE WHEN (i.[due] IS NULL OR i.[due] <= @now) AND (i.[lease] IS NULL OR i.[lease] <= @now) AND i.[lease] IS NULL THEN i.[due] END), @now)) AS oldest_due_ms
-FROM [jobs] AS i
+FROM [jobs] AS i WITH (READPAST, READCOMMITTEDLOCK)
 WHERE (@from IS NULL OR (i.[grp] = @from AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @from + N'|'))
 GROUP BY i.[grp]
 ORDER BY i.[grp];

@@ -579,6 +579,7 @@ WHERE i.[id] = @id;
 SET NOCOUNT ON;
 DECLARE @limit int = CAST(@p1 AS int);
 DECLARE @after uniqueidentifier = CAST(@p2 AS uniqueidentifier);
+SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 SELECT TOP (@limit)
   LOWER(CONVERT(varchar(36), i.[id])) AS id,
   NULL AS [group],
@@ -588,7 +589,7 @@ SELECT TOP (@limit)
   NULL AS reason,
   NULL AS payload,
   NULL AS payload_length
-FROM [jobs] AS i
+FROM [jobs] AS i WITH (READPAST, READCOMMITTEDLOCK)
 WHERE (@after IS NULL OR i.[id] > @after)
 ORDER BY i.[id];
 
@@ -596,6 +597,7 @@ ORDER BY i.[id];
 SET NOCOUNT ON;
 DECLARE @limit int = CAST(@p1 AS int);
 DECLARE @after uniqueidentifier = CAST(@p2 AS uniqueidentifier);
+SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 SELECT TOP (@limit)
   LOWER(CONVERT(varchar(36), i.[id])) AS id,
   NULL AS [group],
@@ -605,7 +607,7 @@ SELECT TOP (@limit)
   NULL AS reason,
   NULL AS payload,
   NULL AS payload_length
-FROM [jobs] AS i
+FROM [jobs] AS i WITH (READPAST, READCOMMITTEDLOCK)
 WHERE (@after IS NULL OR i.[id] < @after)
 ORDER BY i.[id] DESC;
 
@@ -613,6 +615,7 @@ ORDER BY i.[id] DESC;
 SET NOCOUNT ON;
 DECLARE @now datetime2(7) = CONVERT(datetime2(7), @p1, 126);
 DECLARE @limit int = CAST(@p2 AS int);
+SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 SELECT TOP (@limit)
   NULL AS [group],
   CONVERT(varchar(20), COUNT_BIG(CASE WHEN (i.[due] IS NULL OR i.[due] <= @now) AND (i.[lease] IS NULL OR i.[lease] <= @now) AND i.[lease] IS NULL THEN 1 END)) AS waiting,
@@ -622,5 +625,5 @@ SELECT TOP (@limit)
   NULL AS processed,
   CONVERT(varchar(33), CONVERT(datetime2(7), SWITCHOFFSET(CONVERT(datetimeoffset(7), MIN(CASE WHEN (i.[due] IS NULL OR i.[due] <= @now) AND (i.[lease] IS NULL OR i.[lease] <= @now) AND i.[lease] IS NULL THEN i.[due] END)), '+00:00')), 126) AS oldest_due,
   CONVERT(varchar(20), DATEDIFF_BIG(millisecond, MIN(CASE WHEN (i.[due] IS NULL OR i.[due] <= @now) AND (i.[lease] IS NULL OR i.[lease] <= @now) AND i.[lease] IS NULL THEN i.[due] END), @now)) AS oldest_due_ms
-FROM [jobs] AS i
+FROM [jobs] AS i WITH (READPAST, READCOMMITTEDLOCK)
 WHERE 1 = 1;

@@ -311,10 +311,10 @@ FROM (VALUES
 ) AS v (n, c0)
 ORDER BY v.n;
 
--- move to a group: from, group, given
+-- move to a group: group, from, given
 SET NOCOUNT ON;
-DECLARE @from uniqueidentifier = CAST(@p1 AS uniqueidentifier);
-DECLARE @group uniqueidentifier = CAST(@p2 AS uniqueidentifier);
+DECLARE @group uniqueidentifier = CAST(@p1 AS uniqueidentifier);
+DECLARE @from uniqueidentifier = CAST(@p2 AS uniqueidentifier);
 DECLARE @given TABLE ([n] int NOT NULL PRIMARY KEY, [id] nvarchar(4000) NULL, [token] nvarchar(40) NULL, [attempt] bigint NULL, [delay] bigint NULL, [reason] nvarchar(max) NULL);
 INSERT INTO @given ([n], [id], [token], [attempt], [delay], [reason])
 SELECT g.[n], g.[id], g.[token], g.[attempt], g.[delay], g.[reason]
@@ -431,6 +431,7 @@ SET NOCOUNT ON;
 DECLARE @limit int = CAST(@p1 AS int);
 DECLARE @from uniqueidentifier = CAST(@p2 AS uniqueidentifier);
 DECLARE @after uniqueidentifier = CAST(@p3 AS uniqueidentifier);
+SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 SELECT TOP (@limit)
   LOWER(CONVERT(varchar(36), i.[id])) AS id,
   LOWER(CONVERT(varchar(36), i.[grp])) AS [group],
@@ -440,7 +441,7 @@ SELECT TOP (@limit)
   NULL AS reason,
   NULL AS payload,
   NULL AS payload_length
-FROM [jobs] AS i
+FROM [jobs] AS i WITH (READPAST, READCOMMITTEDLOCK)
 WHERE i.[done] IS NULL AND (@from IS NULL OR (i.[grp] = @from)) AND (@after IS NULL OR i.[id] > @after)
 ORDER BY i.[id];
 
@@ -449,6 +450,7 @@ SET NOCOUNT ON;
 DECLARE @limit int = CAST(@p1 AS int);
 DECLARE @from uniqueidentifier = CAST(@p2 AS uniqueidentifier);
 DECLARE @after uniqueidentifier = CAST(@p3 AS uniqueidentifier);
+SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 SELECT TOP (@limit)
   LOWER(CONVERT(varchar(36), i.[id])) AS id,
   LOWER(CONVERT(varchar(36), i.[grp])) AS [group],
@@ -458,7 +460,7 @@ SELECT TOP (@limit)
   NULL AS reason,
   NULL AS payload,
   NULL AS payload_length
-FROM [jobs] AS i
+FROM [jobs] AS i WITH (READPAST, READCOMMITTEDLOCK)
 WHERE i.[done] IS NULL AND (@from IS NULL OR (i.[grp] = @from)) AND (@after IS NULL OR i.[id] < @after)
 ORDER BY i.[id] DESC;
 
@@ -467,6 +469,7 @@ SET NOCOUNT ON;
 DECLARE @now datetime2(7) = SYSUTCDATETIME();
 DECLARE @limit int = CAST(@p1 AS int);
 DECLARE @from uniqueidentifier = CAST(@p2 AS uniqueidentifier);
+SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 SELECT TOP (@limit)
   LOWER(CONVERT(varchar(36), i.[grp])) AS [group],
   CONVERT(varchar(20), COUNT_BIG(CASE WHEN i.[done] IS NULL AND (i.[due] IS NULL OR i.[due] <= @now) THEN 1 END)) AS waiting,
@@ -476,7 +479,7 @@ SELECT TOP (@limit)
   CONVERT(varchar(20), COUNT_BIG(CASE WHEN i.[done] IS NOT NULL THEN 1 END)) AS processed,
   CONVERT(varchar(33), CONVERT(datetime2(7), SWITCHOFFSET(CONVERT(datetimeoffset(7), MIN(CASE WHEN i.[done] IS NULL AND (i.[due] IS NULL OR i.[due] <= @now) THEN i.[due] END)), '+00:00')), 126) AS oldest_due,
   CONVERT(varchar(20), DATEDIFF_BIG(millisecond, MIN(CASE WHEN i.[done] IS NULL AND (i.[due] IS NULL OR i.[due] <= @now) THEN i.[due] END), @now)) AS oldest_due_ms
-FROM [jobs] AS i
+FROM [jobs] AS i WITH (READPAST, READCOMMITTEDLOCK)
 WHERE (@from IS NULL OR (i.[grp] = @from))
 GROUP BY i.[grp]
 ORDER BY i.[grp];

@@ -218,14 +218,21 @@ SELECT @id = CAST(g.[id] AS bigint), @named = g.[id], @token = CONVERT(datetime2
 FROM @given AS g
 WHERE g.[n] = @n;
 BEGIN TRY
+INSERT INTO @answer (n, id)
+SELECT @n, @named
+FROM [app].[jobs] AS i WITH (UPDLOCK, ROWLOCK, READCOMMITTEDLOCK)
+WHERE i.[id] = @id;
 INSERT INTO [graves] ([pay], [tries], [reason])
 SELECT i.[pay], 1, @reason
 FROM [app].[jobs] AS i WITH (UPDLOCK, ROWLOCK, READCOMMITTEDLOCK)
-WHERE i.[id] = @id;
+WHERE i.[id] = @id AND EXISTS (SELECT 1 FROM @answer AS a WHERE a.n = @n);
+DECLARE @gone TABLE (n int NOT NULL);
 DELETE i
-OUTPUT @n, @named INTO @answer (n, id)
+OUTPUT @n INTO @gone (n)
 FROM [app].[jobs] AS i WITH (UPDLOCK, ROWLOCK, READCOMMITTEDLOCK)
-WHERE i.[id] = @id;
+WHERE i.[id] = @id AND EXISTS (SELECT 1 FROM @answer AS a WHERE a.n = @n);
+IF EXISTS (SELECT 1 FROM @answer AS a WHERE a.n = @n) AND NOT EXISTS (SELECT 1 FROM @gone AS g WHERE g.n = @n)
+THROW 51000, N'intray: a row changed while it was moved', 1;
 END TRY
 BEGIN CATCH
 THROW;
@@ -282,7 +289,6 @@ END CATCH;
 IF OBJECTPROPERTY(OBJECT_ID(N'[app].[jobs]'), 'TableHasIdentity') = 1 SET IDENTITY_INSERT [app].[jobs] OFF;
 
 -- insert of defaults: 
-SET NOCOUNT ON;
 DECLARE @made TABLE (id bigint NOT NULL);
 INSERT INTO [app].[jobs]
 OUTPUT inserted.[id] INTO @made (id)
@@ -327,10 +333,10 @@ SELECT CONVERT(varchar(20), m.id) AS id
 FROM @made AS m
 ORDER BY m.id;
 
--- move to a group: from, group, given
+-- move to a group: group, from, given
 SET NOCOUNT ON;
-DECLARE @from nvarchar(4000) = CAST(@p1 AS nvarchar(max));
-DECLARE @group nvarchar(4000) = CAST(@p2 AS nvarchar(max));
+DECLARE @group nvarchar(4000) = CAST(@p1 AS nvarchar(max));
+DECLARE @from nvarchar(4000) = CAST(@p2 AS nvarchar(max));
 DECLARE @given TABLE ([n] int NOT NULL PRIMARY KEY, [id] nvarchar(4000) NULL, [token] nvarchar(40) NULL, [attempt] bigint NULL, [delay] bigint NULL, [reason] nvarchar(max) NULL);
 INSERT INTO @given ([n], [id], [token], [attempt], [delay], [reason])
 SELECT g.[n], g.[id], g.[token], g.[attempt], g.[delay], g.[reason]
@@ -373,14 +379,21 @@ SELECT @id = CAST(g.[id] AS bigint), @named = g.[id], @token = CONVERT(datetime2
 FROM @given AS g
 WHERE g.[n] = @n;
 BEGIN TRY
+INSERT INTO @answer (n, id)
+SELECT @n, @named
+FROM [app].[jobs] AS i WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
+WHERE i.[id] = @id AND (@from IS NULL OR (i.[grp] = @from AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @from + N'|')) AND APPLOCK_TEST(N'public', CONVERT(nvarchar(255), CASE WHEN DATALENGTH(N'intray app.jobs/' + N'group ' + CONVERT(nvarchar(max), i.[grp])) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', N'intray app.jobs/' + N'group ' + CONVERT(nvarchar(max), i.[grp])), 2) ELSE N'intray app.jobs/' + N'group ' + CONVERT(nvarchar(max), i.[grp]) END), N'Exclusive', N'Session') = 1;
 INSERT INTO [app].[jobs] ([pay], [grp], [att])
 SELECT i.[pay], @group, 1
-FROM [app].[jobs] AS i WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
-WHERE i.[id] = @id AND (@from IS NULL OR (i.[grp] = @from AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @from + N'|')) AND APPLOCK_TEST(N'public', CONVERT(nvarchar(255), CASE WHEN DATALENGTH(N'intray app.jobs/' + N'group ' + CONVERT(nvarchar(max), i.[grp])) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', N'intray app.jobs/' + N'group ' + CONVERT(nvarchar(max), i.[grp])), 2) ELSE N'intray app.jobs/' + N'group ' + CONVERT(nvarchar(max), i.[grp]) END), N'Exclusive', N'Session') = 1;
+FROM [app].[jobs] AS i WITH (UPDLOCK, ROWLOCK, READCOMMITTEDLOCK)
+WHERE i.[id] = @id AND (@from IS NULL OR (i.[grp] = @from AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @from + N'|')) AND EXISTS (SELECT 1 FROM @answer AS a WHERE a.n = @n);
+DECLARE @gone TABLE (n int NOT NULL);
 DELETE i
-OUTPUT @n, @named INTO @answer (n, id)
-FROM [app].[jobs] AS i WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
-WHERE i.[id] = @id AND (@from IS NULL OR (i.[grp] = @from AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @from + N'|')) AND APPLOCK_TEST(N'public', CONVERT(nvarchar(255), CASE WHEN DATALENGTH(N'intray app.jobs/' + N'group ' + CONVERT(nvarchar(max), i.[grp])) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', N'intray app.jobs/' + N'group ' + CONVERT(nvarchar(max), i.[grp])), 2) ELSE N'intray app.jobs/' + N'group ' + CONVERT(nvarchar(max), i.[grp]) END), N'Exclusive', N'Session') = 1;
+OUTPUT @n INTO @gone (n)
+FROM [app].[jobs] AS i WITH (UPDLOCK, ROWLOCK, READCOMMITTEDLOCK)
+WHERE i.[id] = @id AND (@from IS NULL OR (i.[grp] = @from AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @from + N'|')) AND EXISTS (SELECT 1 FROM @answer AS a WHERE a.n = @n);
+IF EXISTS (SELECT 1 FROM @answer AS a WHERE a.n = @n) AND NOT EXISTS (SELECT 1 FROM @gone AS g WHERE g.n = @n)
+THROW 51000, N'intray: a row changed while it was moved', 1;
 END TRY
 BEGIN CATCH
 THROW;
@@ -486,6 +499,7 @@ SET NOCOUNT ON;
 DECLARE @limit int = CAST(@p1 AS int);
 DECLARE @from nvarchar(4000) = CAST(@p2 AS nvarchar(max));
 DECLARE @after bigint = CAST(@p3 AS bigint);
+SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 SELECT TOP (@limit)
   CONVERT(varchar(20), i.[id]) AS id,
   CONVERT(nvarchar(max), i.[grp]) AS [group],
@@ -495,7 +509,7 @@ SELECT TOP (@limit)
   NULL AS reason,
   SUBSTRING(CONVERT(nvarchar(max), i.[pay]), 1, 400) AS payload,
   CONVERT(varchar(20), LEN(CONVERT(nvarchar(max), i.[pay]) + N'|') - 1) AS payload_length
-FROM [app].[jobs] AS i
+FROM [app].[jobs] AS i WITH (READPAST, READCOMMITTEDLOCK)
 WHERE (@from IS NULL OR (i.[grp] = @from AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @from + N'|')) AND (@after IS NULL OR i.[id] > @after)
 ORDER BY i.[id];
 
@@ -504,6 +518,7 @@ SET NOCOUNT ON;
 DECLARE @limit int = CAST(@p1 AS int);
 DECLARE @from nvarchar(4000) = CAST(@p2 AS nvarchar(max));
 DECLARE @after bigint = CAST(@p3 AS bigint);
+SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 SELECT TOP (@limit)
   CONVERT(varchar(20), i.[id]) AS id,
   CONVERT(nvarchar(max), i.[grp]) AS [group],
@@ -513,7 +528,7 @@ SELECT TOP (@limit)
   NULL AS reason,
   SUBSTRING(CONVERT(nvarchar(max), i.[pay]), 1, 400) AS payload,
   CONVERT(varchar(20), LEN(CONVERT(nvarchar(max), i.[pay]) + N'|') - 1) AS payload_length
-FROM [app].[jobs] AS i
+FROM [app].[jobs] AS i WITH (READPAST, READCOMMITTEDLOCK)
 WHERE (@from IS NULL OR (i.[grp] = @from AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @from + N'|')) AND (@after IS NULL OR i.[id] < @after)
 ORDER BY i.[id] DESC;
 
@@ -522,6 +537,7 @@ SET NOCOUNT ON;
 DECLARE @now datetime2(7) = SYSUTCDATETIME();
 DECLARE @limit int = CAST(@p1 AS int);
 DECLARE @from nvarchar(4000) = CAST(@p2 AS nvarchar(max));
+SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 SELECT TOP (@limit)
   CONVERT(nvarchar(max), i.[grp]) AS [group],
   CONVERT(varchar(20), COUNT_BIG(CASE WHEN (i.[due] IS NULL OR i.[due] <= @now) THEN 1 END)) AS waiting,
@@ -531,7 +547,7 @@ SELECT TOP (@limit)
   NULL AS processed,
   CONVERT(varchar(33), CONVERT(datetime2(7), SWITCHOFFSET(CONVERT(datetimeoffset(7), MIN(CASE WHEN (i.[due] IS NULL OR i.[due] <= @now) THEN i.[due] END)), '+00:00')), 126) AS oldest_due,
   CONVERT(varchar(20), DATEDIFF_BIG(millisecond, MIN(CASE WHEN (i.[due] IS NULL OR i.[due] <= @now) THEN i.[due] END), @now)) AS oldest_due_ms
-FROM [app].[jobs] AS i
+FROM [app].[jobs] AS i WITH (READPAST, READCOMMITTEDLOCK)
 WHERE (@from IS NULL OR (i.[grp] = @from AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @from + N'|'))
 GROUP BY i.[grp]
 ORDER BY i.[grp];

@@ -201,14 +201,21 @@ SELECT @id = CAST(g.[id] AS nvarchar(max)), @named = g.[id], @token = CONVERT(da
 FROM @given AS g
 WHERE g.[n] = @n;
 BEGIN TRY
+INSERT INTO @answer (n, id)
+SELECT @n, @named
+FROM [odd ]]name] AS i WITH (UPDLOCK, ROWLOCK, READCOMMITTEDLOCK)
+WHERE i.[id] = @id;
 INSERT INTO [graves] ([pay], [tries], [reason])
 SELECT i.[pay], 1, @reason
 FROM [odd ]]name] AS i WITH (UPDLOCK, ROWLOCK, READCOMMITTEDLOCK)
-WHERE i.[id] = @id;
+WHERE i.[id] = @id AND EXISTS (SELECT 1 FROM @answer AS a WHERE a.n = @n);
+DECLARE @gone TABLE (n int NOT NULL);
 DELETE i
-OUTPUT @n, @named INTO @answer (n, id)
+OUTPUT @n INTO @gone (n)
 FROM [odd ]]name] AS i WITH (UPDLOCK, ROWLOCK, READCOMMITTEDLOCK)
-WHERE i.[id] = @id;
+WHERE i.[id] = @id AND EXISTS (SELECT 1 FROM @answer AS a WHERE a.n = @n);
+IF EXISTS (SELECT 1 FROM @answer AS a WHERE a.n = @n) AND NOT EXISTS (SELECT 1 FROM @gone AS g WHERE g.n = @n)
+THROW 51000, N'intray: a row changed while it was moved', 1;
 END TRY
 BEGIN CATCH
 THROW;
@@ -251,8 +258,8 @@ SET NOCOUNT ON;
 INSERT INTO [odd ]]name] ([id], [prio], [part])
 SELECT v.c0, v.c1, v.c2
 FROM (VALUES
-  (0, CAST(@p1 AS nvarchar(max)), CAST(@p2 AS bigint), CAST(@p3 AS nvarchar(100))),
-  (1, CAST(@p4 AS nvarchar(max)), CAST(@p5 AS bigint), CAST(@p6 AS nvarchar(100)))
+  (0, CAST(@p1 AS nvarchar(max)), CAST(@p2 AS bigint), CAST(@p3 AS nvarchar(4000))),
+  (1, CAST(@p4 AS nvarchar(max)), CAST(@p5 AS bigint), CAST(@p6 AS nvarchar(4000)))
 ) AS v (n, c0, c1, c2)
 ORDER BY v.n;
 
@@ -261,7 +268,7 @@ SET NOCOUNT ON;
 INSERT INTO [odd ]]name] ([id], [prio], [part], [pay], [on], [at], [price], [ref], [place])
 SELECT v.c0, v.c1, v.c2, v.c3, v.c4, v.c5, v.c6, v.c7, v.c8
 FROM (VALUES
-  (0, CAST(@p1 AS nvarchar(max)), CAST(@p2 AS bigint), CAST(@p3 AS nvarchar(100)), CONVERT(varbinary(max), @p4), CAST(@p5 AS bit), CONVERT(datetime2(7), @p6, 126), CAST(@p7 AS nvarchar(100)), CAST(@p8 AS uniqueidentifier), @p9)
+  (0, CAST(@p1 AS nvarchar(max)), CAST(@p2 AS bigint), CAST(@p3 AS nvarchar(4000)), CONVERT(varbinary(max), @p4), CAST(@p5 AS bit), CONVERT(datetime2(7), @p6, 126), CAST(@p7 AS nvarchar(4000)), CAST(@p8 AS uniqueidentifier), @p9)
 ) AS v (n, c0, c1, c2, c3, c4, c5, c6, c7, c8)
 ORDER BY v.n;
 
@@ -272,7 +279,7 @@ INSERT INTO [odd ]]name] ([pay], [on], [at], [price], [ref], [place])
 OUTPUT inserted.[id] INTO @made (id)
 SELECT v.c0, v.c1, v.c2, v.c3, v.c4, v.c5
 FROM (VALUES
-  (0, CONVERT(varbinary(max), @p1), CAST(@p2 AS bit), CONVERT(datetime2(7), @p3, 126), CAST(@p4 AS nvarchar(100)), CAST(@p5 AS uniqueidentifier), @p6)
+  (0, CONVERT(varbinary(max), @p1), CAST(@p2 AS bit), CONVERT(datetime2(7), @p3, 126), CAST(@p4 AS nvarchar(4000)), CAST(@p5 AS uniqueidentifier), @p6)
 ) AS v (n, c0, c1, c2, c3, c4, c5)
 ORDER BY v.n;
 SELECT CONVERT(nvarchar(max), m.id) AS id
@@ -294,14 +301,21 @@ SELECT @id = CAST(g.[id] AS nvarchar(max)), @named = g.[id], @token = CONVERT(da
 FROM @given AS g
 WHERE g.[n] = @n;
 BEGIN TRY
+INSERT INTO @answer (n, id)
+SELECT @n, @named
+FROM [odd ]]name] AS i WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
+WHERE i.[id] = @id AND APPLOCK_TEST(N'public', CONVERT(nvarchar(255), CASE WHEN DATALENGTH(N'intray odd ]name/' + N'row ' + CONVERT(nvarchar(max), i.[id])) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', N'intray odd ]name/' + N'row ' + CONVERT(nvarchar(max), i.[id])), 2) ELSE N'intray odd ]name/' + N'row ' + CONVERT(nvarchar(max), i.[id]) END), N'Exclusive', N'Session') = 1;
 INSERT INTO [odd ]]name] ([pay])
 SELECT i.[pay]
-FROM [odd ]]name] AS i WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
-WHERE i.[id] = @id AND APPLOCK_TEST(N'public', CONVERT(nvarchar(255), CASE WHEN DATALENGTH(N'intray odd ]name/' + N'row ' + CONVERT(nvarchar(max), i.[id])) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', N'intray odd ]name/' + N'row ' + CONVERT(nvarchar(max), i.[id])), 2) ELSE N'intray odd ]name/' + N'row ' + CONVERT(nvarchar(max), i.[id]) END), N'Exclusive', N'Session') = 1;
+FROM [odd ]]name] AS i WITH (UPDLOCK, ROWLOCK, READCOMMITTEDLOCK)
+WHERE i.[id] = @id AND EXISTS (SELECT 1 FROM @answer AS a WHERE a.n = @n);
+DECLARE @gone TABLE (n int NOT NULL);
 DELETE i
-OUTPUT @n, @named INTO @answer (n, id)
-FROM [odd ]]name] AS i WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
-WHERE i.[id] = @id AND APPLOCK_TEST(N'public', CONVERT(nvarchar(255), CASE WHEN DATALENGTH(N'intray odd ]name/' + N'row ' + CONVERT(nvarchar(max), i.[id])) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', N'intray odd ]name/' + N'row ' + CONVERT(nvarchar(max), i.[id])), 2) ELSE N'intray odd ]name/' + N'row ' + CONVERT(nvarchar(max), i.[id]) END), N'Exclusive', N'Session') = 1;
+OUTPUT @n INTO @gone (n)
+FROM [odd ]]name] AS i WITH (UPDLOCK, ROWLOCK, READCOMMITTEDLOCK)
+WHERE i.[id] = @id AND EXISTS (SELECT 1 FROM @answer AS a WHERE a.n = @n);
+IF EXISTS (SELECT 1 FROM @answer AS a WHERE a.n = @n) AND NOT EXISTS (SELECT 1 FROM @gone AS g WHERE g.n = @n)
+THROW 51000, N'intray: a row changed while it was moved', 1;
 END TRY
 BEGIN CATCH
 THROW;
@@ -356,6 +370,7 @@ WHERE i.[id] = @id;
 SET NOCOUNT ON;
 DECLARE @limit int = CAST(@p1 AS int);
 DECLARE @after nvarchar(4000) = CAST(@p2 AS nvarchar(max));
+SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 SELECT TOP (@limit)
   CONVERT(nvarchar(max), i.[id]) AS id,
   NULL AS [group],
@@ -365,7 +380,7 @@ SELECT TOP (@limit)
   NULL AS reason,
   LOWER(CONVERT(varchar(max), SUBSTRING(CONVERT(varbinary(max), i.[pay]), 1, 400), 2)) AS payload,
   CONVERT(varchar(20), DATALENGTH(CONVERT(varbinary(max), i.[pay]))) AS payload_length
-FROM [odd ]]name] AS i
+FROM [odd ]]name] AS i WITH (READPAST, READCOMMITTEDLOCK)
 WHERE (@after IS NULL OR i.[id] > @after)
 ORDER BY i.[id];
 
@@ -373,6 +388,7 @@ ORDER BY i.[id];
 SET NOCOUNT ON;
 DECLARE @limit int = CAST(@p1 AS int);
 DECLARE @after nvarchar(4000) = CAST(@p2 AS nvarchar(max));
+SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 SELECT TOP (@limit)
   CONVERT(nvarchar(max), i.[id]) AS id,
   NULL AS [group],
@@ -382,13 +398,14 @@ SELECT TOP (@limit)
   NULL AS reason,
   LOWER(CONVERT(varchar(max), SUBSTRING(CONVERT(varbinary(max), i.[pay]), 1, 400), 2)) AS payload,
   CONVERT(varchar(20), DATALENGTH(CONVERT(varbinary(max), i.[pay]))) AS payload_length
-FROM [odd ]]name] AS i
+FROM [odd ]]name] AS i WITH (READPAST, READCOMMITTEDLOCK)
 WHERE (@after IS NULL OR i.[id] < @after)
 ORDER BY i.[id] DESC;
 
 -- status: limit
 SET NOCOUNT ON;
 DECLARE @limit int = CAST(@p1 AS int);
+SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 SELECT TOP (@limit)
   NULL AS [group],
   CONVERT(varchar(20), COUNT_BIG(CASE WHEN 1 = 1 THEN 1 END)) AS waiting,
@@ -398,5 +415,5 @@ SELECT TOP (@limit)
   NULL AS processed,
   NULL AS oldest_due,
   NULL AS oldest_due_ms
-FROM [odd ]]name] AS i
+FROM [odd ]]name] AS i WITH (READPAST, READCOMMITTEDLOCK)
 WHERE 1 = 1;
