@@ -131,6 +131,17 @@ describe("rows in hand", () => {
   });
 });
 
+test("parts of a key that have collations of their own are told by one", () => {
+  const table = describeTable({
+    columns: { id: ["bigint", "id"], grp: ["text", "group"], note: "text" },
+    lockKey: ["grp", "/", "note"],
+  });
+  const claim = sqlserver.advisoryLock?.(table, settings).claim?.text ?? "";
+  const parts = claim.match(/COALESCE\(CONVERT\(nvarchar\(max\), i\.\[(grp|note)\]\)[^,]*,/g) ?? [];
+  expect(parts.length).toBeGreaterThan(0);
+  for (const part of parts) expect(part).toContain("COLLATE Latin1_General_BIN2");
+});
+
 describe("an insert", () => {
   test("answers the UUIDs that it makes", () => {
     const statement = sqlserver.insert(locked, [columnOf(locked, "note")], 2);

@@ -65,6 +65,7 @@ function everyStatement(table: TableDescription): [string, Statement][] {
   const [reason] = table.columns.filter(({ name }) => name === "why");
   const all: [string, Statement | undefined][] = [
     ...statementsOf(sqlserver, table),
+    ...aroundEvents(table),
     ["claim without a group", formsOf(table, group === undefined ? everything : settings)],
     [
       "claim to a second",
@@ -89,6 +90,20 @@ function everyStatement(table: TableDescription): [string, Statement][] {
       .map(({ present }, at): [string, Statement] => [`index ${at + 1}`, present]),
   ];
   return all.flatMap(([name, statement]) => (statement === undefined ? [] : [[name, statement]]));
+}
+
+/** What the library runs around events of the service's own. */
+function aroundEvents(table: TableDescription): [string, Statement][] {
+  const own = async (): Promise<never> => Promise.reject(new Error("nobody calls it"));
+  const custom = {
+    rowLock: { claim: own },
+    lease: { claim: own, extend: own },
+    advisoryLock: { lock: own, unlock: own },
+  };
+  const known = new Set(statementsOf(sqlserver, table).map(([name]) => name));
+  return statementsOf(sqlserver, { ...table, custom: custom[table.form] }).filter(
+    ([name]) => !known.has(name),
+  );
 }
 
 function ofRows(table: TableDescription, columns: TableDescription["columns"]): Statement {

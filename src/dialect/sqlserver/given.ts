@@ -20,15 +20,30 @@ export function givenCount({ ids }: Values): number {
   return Array.isArray(ids) ? ids.length : 0;
 }
 
-/** @throws TypeError where the values have no list of ids. */
+/** The same in the order in which the ids are given: for statements that wait for no lock. */
+export function namedText(values: Values): string {
+  return listText(givenRows(values).map(({ id, rest }, n) => [n, id, ...rest]));
+}
+
 export function givenText(values: Values): string {
+  const rows = givenRows(values).sort((a, b) => compareIds(a.id, b.id));
+  return listText(rows.map(({ id, rest }, n) => [n, id, ...rest]));
+}
+
+interface GivenRow {
+  readonly id: string;
+  readonly rest: readonly (string | null)[];
+}
+
+/** @throws TypeError where the values have no list of ids. */
+function givenRows(values: Values): GivenRow[] {
   const { attempts, delaysMs, ids, reasons, tokens } = values;
   if (!Array.isArray(ids)) throw new TypeError("the statement needs a list of ids");
   const at = (list: unknown, index: number): string | null => {
     const value: unknown = Array.isArray(list) ? list[index] : undefined;
     return value === undefined || value === null ? null : String(value);
   };
-  const rows = ids.map((id: unknown, index) => {
+  return ids.map((id: unknown, index) => {
     const delay = at(delaysMs, index);
     return {
       id: String(id),
@@ -41,8 +56,6 @@ export function givenText(values: Values): string {
       ],
     };
   });
-  rows.sort((a, b) => compareIds(a.id, b.id));
-  return listText(rows.map(({ id, rest }, n) => [n, id, ...rest]));
 }
 
 /** Any order will do that is the same in every statement. */

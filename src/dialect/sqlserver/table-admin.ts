@@ -11,7 +11,7 @@ import { groupLockName } from "./table-fifo.ts";
 import { assigned, forEachGiven, inTransaction } from "./table-given.ts";
 import { all, TableSql } from "./table-names.ts";
 import { AT_READ_COMMITTED, LOOKING, TAKING } from "./table-order.ts";
-import { rowLockName } from "./table-row-lock.ts";
+import { rowLockName } from "./table-row-lock-name.ts";
 import { types, variableTypes } from "./types.ts";
 
 /** How much of a payload a list shows, in characters or bytes. */

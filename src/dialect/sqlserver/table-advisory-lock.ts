@@ -24,6 +24,7 @@ import {
   ofGroup,
   stillOfGroup,
 } from "./table-claim.ts";
+import { candidates, takeLocked } from "./table-custom.ts";
 import { assigned, counted, forEachGiven, uncounted } from "./table-given.ts";
 import { all, isExactly, TableSql } from "./table-names.ts";
 import { AT_READ_COMMITTED, dueRows, place, TAKING } from "./table-order.ts";
@@ -39,6 +40,10 @@ export function advisoryLockStatements(
     unlock: UNLOCK,
     release: release(build()),
     ...settlements(build, settings, false),
+    ...(table.custom?.lock !== undefined && {
+      candidates: candidates(build(), settings),
+      take: takeLocked(build(), settings),
+    }),
   };
 }
 

@@ -101,7 +101,17 @@ export function lockKey(sql: TableSql, alias: string): string {
   return `CONCAT(${texts.join(", ")})`;
 }
 
+/** Text by one collation: columns of two cannot stand in one CONCAT (Msg 451). */
 function keyText(sql: TableSql, column: ColumnDescription, alias: string): string {
-  if (column.type !== "bytes") return sql.text(column, alias);
-  return `LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), ${sql.columnOf(column, alias)}), 2))`;
+  const text = sql.text(column, alias);
+  switch (column.type) {
+    case "bytes":
+      return `LOWER(CONVERT(nvarchar(max), ${text}, 2))`;
+    case "text":
+    case "json":
+    case "custom":
+      return `${text} COLLATE Latin1_General_BIN2`;
+    default:
+      return text;
+  }
 }

@@ -42,9 +42,8 @@ export function fifoClaim(
   if (group === undefined) throw new TypeError("a fifo table has a group column");
   const { limit } = sql;
   const isHead = [...sql.isValue(group, "@value", "h"), ...sql.open("h")];
-  const take = taking(sql, settings, changes);
   const steps = `${readFirst(sql, isHead, [`@id = h.${sql.id}`])}
-${changes.length === 0 ? take : takeLease(sql, take)}`;
+${claimHead(sql, settings, { changes, turn: "@turn" })}`;
   return sql.statement(`${findGroups(sql, settings, group)}
 ${declareClaimed(sql, settings)}
 DECLARE @turn int = 1, @taken int = 0, @granted int, @lock nvarchar(255), @named nvarchar(4000);
@@ -71,13 +70,25 @@ END;
 ${answerClaimed(sql, settings)}`);
 }
 
+/** A head is taken as `turn`, and `changes` are written to it. */
+interface Head {
+  readonly changes: readonly Change[];
+  readonly turn: string;
+}
+
+/** Takes the row `@id` of the group `@value`, whose application lock is held. */
+export function claimHead(sql: TableSql, settings: ClaimSettings, head: Head): string {
+  const take = taking(sql, settings, head);
+  return head.changes.length === 0 ? take : takeLease(sql, take);
+}
+
 /** Takes the head `@id`: the row is looked at again under its lock. */
-function taking(sql: TableSql, settings: ClaimSettings, changes: readonly Change[]): string {
+function taking(sql: TableSql, settings: ClaimSettings, { changes, turn }: Head): string {
   const { group } = sql.table.roles;
   if (group === undefined) throw new TypeError("a fifo table has a group column");
   const isWrites = changes.length > 0;
   const alias = isWrites ? "inserted" : "i";
-  const { names, values } = claimedCells(sql, settings, { alias, turn: "@turn" });
+  const { names, values } = claimedCells(sql, settings, { alias, turn });
   const from = `FROM ${sql.name} AS i ${TAKING}
 WHERE ${all(`i.${sql.id} = @id`, sql.stillIs(group, "@value"), sql.claimable())};`;
   return isWrites

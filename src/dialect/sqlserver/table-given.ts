@@ -46,14 +46,20 @@ export interface EachRow {
   readonly each: string;
   /** Columns of the answer beside `n` and `id`. */
   readonly answers?: readonly (readonly [name: string, type: string])[];
+  /** Run before the rows. */
+  readonly begin?: string;
   /** Run when all rows are through. */
   readonly finally?: string;
+  /** What is answered in place of `@answer`. */
+  readonly answer?: string;
+  /** The rows go in the order in which they are given, and not in that of their ids. Default false. */
+  readonly isInPlace?: boolean;
 }
 
 /** A batch over the given rows; answers what `each` has put into `@answer`, in the order of the rows. */
 export function forEachGiven(
   sql: TableSql,
-  { answers = [], each, finally: end = "" }: EachRow,
+  { answer, answers = [], begin, each, finally: end = "", isInPlace = false }: EachRow,
 ): Statement {
   const names = givenColumns.map(([name]) => name);
   const declared = givenColumns.map(
@@ -67,8 +73,8 @@ export function forEachGiven(
   return sql.statement(`DECLARE @given TABLE (${declared.join(", ")});
 INSERT INTO @given (${names.map(quoted).join(", ")})
 SELECT ${names.map((name) => `g.${quoted(name)}`).join(", ")}
-FROM ${listed(sql.param("given"), "g", givenColumns)};
-DECLARE @answer TABLE (${columns.join(", ")});
+FROM ${listed(sql.param(isInPlace ? "named" : "given"), "g", givenColumns)};
+${begin === undefined ? "" : `${begin}\n`}DECLARE @answer TABLE (${columns.join(", ")});
 DECLARE @n int = 0, @count int = (SELECT COUNT(*) FROM @given);
 DECLARE @id ${sql.idType}, @named nvarchar(4000), @token datetime2(7), @attempt bigint, @delay bigint, @reason nvarchar(max);
 WHILE @n < @count
@@ -79,9 +85,13 @@ WHERE g.[n] = @n;
 ${each}
 SET @n = @n + 1;
 END;
-${end}SELECT ${["id", ...answers.map(([name]) => name)].map((name) => `a.${name}`).join(", ")}
+${end}${answer ?? answerOf(answers)}`);
+}
+
+function answerOf(answers: NonNullable<EachRow["answers"]>): string {
+  return `SELECT ${["id", ...answers.map(([name]) => name)].map((name) => `a.${name}`).join(", ")}
 FROM @answer AS a
-ORDER BY a.n;`);
+ORDER BY a.n;`;
 }
 
 /** The row called `i` is the given one, and ours. */

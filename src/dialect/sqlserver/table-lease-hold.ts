@@ -7,7 +7,7 @@ import { all, type TableSql } from "./table-names.ts";
 import { acknowledge, orFail, updating } from "./table-settle.ts";
 import { types } from "./types.ts";
 
-const OUTCOME = ["outcome", "nvarchar(10)"] as const;
+export const OUTCOME: readonly [name: string, type: string] = ["outcome", "nvarchar(10)"];
 
 /**
  * Waits for no lock. NOWAIT and not READPAST: a row that its own settlement has locked is then seen, even one
@@ -17,20 +17,30 @@ const OUTCOME = ["outcome", "nvarchar(10)"] as const;
 export function extend(sql: TableSql, settings: LeaseSettings): Statement {
   const lease = sql.column("lockedUntil") ?? "";
   const stored = types.timestamp.read(`inserted.${lease}`);
-  const each = `BEGIN TRY
-UPDATE i
+  const each = `UPDATE i
 SET ${lease} = ${leaseEnd(sql, settings)}
 OUTPUT @n, @named, N'extended', ${stored} INTO @answer (n, id, outcome, token)
 FROM ${sql.name} AS i WITH (ROWLOCK, READCOMMITTEDLOCK, NOWAIT)
-WHERE ${ours(sql, true)};
+WHERE ${ours(sql, true)};`;
+  return inTransaction(
+    forEachGiven(sql, {
+      each: orLocked(each, "lost"),
+      answers: [OUTCOME, ["token", "nvarchar(40)"]],
+    }),
+  );
+}
+
+/** What `each` answers nothing of is `otherwise`; and `locked`, where it met a lock that it did not wait for. */
+export function orLocked(each: string, otherwise: string): string {
+  return `BEGIN TRY
+${each}
 INSERT INTO @answer (n, id, outcome)
-SELECT @n, @named, N'lost' WHERE NOT EXISTS (SELECT 1 FROM @answer AS a WHERE a.n = @n);
+SELECT @n, @named, N'${otherwise}' WHERE NOT EXISTS (SELECT 1 FROM @answer AS a WHERE a.n = @n);
 END TRY
 BEGIN CATCH
 IF ERROR_NUMBER() <> 1222 OR XACT_STATE() = -1 THROW;
 INSERT INTO @answer (n, id, outcome) VALUES (@n, @named, N'locked');
 END CATCH;`;
-  return inTransaction(forEachGiven(sql, { each, answers: [OUTCOME, ["token", "nvarchar(40)"]] }));
 }
 
 /** A locked row is passed over: its own transaction decides what becomes of it. */
@@ -70,21 +80,13 @@ export function readBack(sql: TableSql): Statement {
     done === undefined || attempt === undefined
       ? []
       : [`WHEN ${done} IS NOT NULL AND ${attempt} = @attempt THEN N'settled'`];
-  const each = `BEGIN TRY
-INSERT INTO @answer (n, id, outcome)
+  const each = `INSERT INTO @answer (n, id, outcome)
 SELECT @n, @named, CASE
   WHEN ${ours(sql)} THEN N'ours'
   ${[`WHEN ${all(sql.open(), `${lease} IS NOT NULL`)} THEN N'taken'`, ...settled].join("\n  ")}
   ELSE N'other'
 END
 FROM ${sql.name} AS i WITH (UPDLOCK, ROWLOCK, READCOMMITTEDLOCK, NOWAIT)
-WHERE i.${sql.id} = @id;
-INSERT INTO @answer (n, id, outcome)
-SELECT @n, @named, N'gone' WHERE NOT EXISTS (SELECT 1 FROM @answer AS a WHERE a.n = @n);
-END TRY
-BEGIN CATCH
-IF ERROR_NUMBER() <> 1222 OR XACT_STATE() = -1 THROW;
-INSERT INTO @answer (n, id, outcome) VALUES (@n, @named, N'locked');
-END CATCH;`;
-  return forEachGiven(sql, { each, answers: [OUTCOME] });
+WHERE i.${sql.id} = @id;`;
+  return forEachGiven(sql, { each: orLocked(each, "gone"), answers: [OUTCOME] });
 }

@@ -25,6 +25,7 @@ import {
   stillOfGroup,
   windows,
 } from "./table-claim.ts";
+import { extendable, takeLeases, tokens } from "./table-custom.ts";
 import { fifoClaim } from "./table-fifo.ts";
 import { assigned, type Change, counted, inTransaction } from "./table-given.ts";
 import { leaseEnd } from "./table-lease-end.ts";
@@ -47,6 +48,11 @@ export function leaseStatements(table: TableDescription, settings: LeaseSettings
     ackOrFail: ackOrFail(build()),
     lockOrFail: lockOrFail(build()),
     readBack: readBack(build()),
+    ...(table.custom?.claim !== undefined && { take: take(build(), settings) }),
+    ...(table.custom?.extend !== undefined && {
+      extendable: extendable(build(), settings),
+      tokens: tokens(build()),
+    }),
   };
 }
 
@@ -56,6 +62,10 @@ function leased(sql: TableSql, settings: LeaseSettings): readonly Change[] {
     { column: sql.column("lockedUntil") ?? "", value: leaseEnd(sql, settings) },
     ...counted(sql),
   ];
+}
+
+function take(sql: TableSql, settings: LeaseSettings): Statement {
+  return takeLeases(sql, settings, leased(sql, settings));
 }
 
 /** Groups are locked for a transaction, and each row is an UPDATE. */

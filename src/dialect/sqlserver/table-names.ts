@@ -11,8 +11,18 @@
 import type { ColumnDescription, Role, TableDescription } from "../../table/description.ts";
 import { tableLabel } from "../../table/description.ts";
 import type { Statement, Values } from "../statement.ts";
-import { givenText } from "./given.ts";
-import { instant, later, literal, now, placeholder, quoted, sqlTime, time } from "./sql.ts";
+import { givenText, namedText } from "./given.ts";
+import {
+  instant,
+  later,
+  literal,
+  now,
+  placeholder,
+  quoted,
+  sqlTime,
+  time,
+  valuesText,
+} from "./sql.ts";
 import { types, variableTypes } from "./types.ts";
 
 /** The quoted table, in two parts where there is a schema. */
@@ -188,6 +198,8 @@ const MADE: NonNullable<Statement["made"]> = {
   olderThanMs: ({ olderThanMs }) => String(Math.ceil(Number(olderThanMs))),
   now: ({ now: iso }) => (typeof iso === "string" ? sqlTime(iso) : iso),
   given: givenText,
+  named: namedText,
+  keys: ({ keys }) => valuesText(Array.isArray(keys) ? keys.map(String) : []),
   pivot: () => Math.random().toFixed(15),
   id: (values) => values["id"] ?? only(values, "ids"),
 };

@@ -17,7 +17,7 @@
 import type { TableDescription } from "../../table/description.ts";
 import type { ClaimSettings, RowLockStatements } from "../dialect.ts";
 import type { Statement } from "../statement.ts";
-import { giveLock, lockName, takeLock } from "./lock-name.ts";
+import { giveLock, takeLock } from "./lock-name.ts";
 import {
   answerClaimed,
   claimedCells,
@@ -26,9 +26,11 @@ import {
   stillOfGroup,
   windows,
 } from "./table-claim.ts";
+import { takeRows } from "./table-custom.ts";
 import { fifoClaim } from "./table-fifo.ts";
 import { all, TableSql } from "./table-names.ts";
 import { dueRows, place, TAKING } from "./table-order.ts";
+import { rowLockName } from "./table-row-lock-name.ts";
 import { settlements } from "./table-settle.ts";
 
 export function rowLockStatements(
@@ -39,12 +41,8 @@ export function rowLockStatements(
   return {
     claim: table.fifo === "none" ? claim(build(), settings) : fifoClaim(build(), settings),
     ...settlements(build, settings, true),
+    ...(table.custom?.claim !== undefined && { take: takeRows(build(), settings) }),
   };
-}
-
-/** The name of the application lock of a row, by its id as text. */
-export function rowLockName(sql: TableSql, id: string): string {
-  return lockName(`${sql.lockPrefix} + N'row ' + ${id}`);
 }
 
 function claim(sql: TableSql, settings: ClaimSettings): Statement {

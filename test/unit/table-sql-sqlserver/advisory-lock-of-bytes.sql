@@ -22,6 +22,31 @@ SELECT a.id
 FROM @answer AS a
 ORDER BY a.n;
 
+-- candidates: limit, keys
+SET NOCOUNT ON;
+DECLARE @limit int = CAST(@p1 AS int);
+DECLARE @tried TABLE (name nvarchar(max) NULL);
+INSERT INTO @tried (name)
+SELECT k.[name] FROM OPENJSON(@p2) WITH ([name] nvarchar(max) '$[0]') AS k;
+SELECT TOP (@limit) ranked.named AS id, ranked.lock_key AS [key]
+FROM (
+  SELECT ahead.*, ROW_NUMBER() OVER (
+    PARTITION BY (ahead.lock_key + N'|') COLLATE Latin1_General_BIN2 ORDER BY ahead.id
+  ) AS turn
+  FROM (
+    SELECT TOP (30) each_row.*
+    FROM (
+      SELECT TOP (30) i.[id] AS id, CONVERT(varchar(20), i.[id]) AS named, COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N'') AS lock_key
+      FROM [jobs] AS i WITH (READPAST, READCOMMITTEDLOCK)
+      WHERE NOT EXISTS (SELECT 1 FROM @tried AS d WHERE (CONVERT(nvarchar(max), COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N'')) + N'|') COLLATE Latin1_General_BIN2 = d.name + N'|')
+      ORDER BY i.[id]
+    ) AS each_row
+    ORDER BY each_row.id
+  ) AS ahead
+) AS ranked
+WHERE ranked.turn = 1
+ORDER BY ranked.id;
+
 -- claim: limit
 SET NOCOUNT ON;
 DECLARE @limit int = CAST(@p1 AS int);
@@ -403,6 +428,40 @@ SELECT TOP (@limit)
   NULL AS oldest_due_ms
 FROM [jobs] AS i WITH (READPAST, READCOMMITTEDLOCK)
 WHERE 1 = 1;
+
+-- take: key, named
+SET NOCOUNT ON;
+DECLARE @key nvarchar(max) = @p1;
+DECLARE @given TABLE ([n] int NOT NULL PRIMARY KEY, [id] nvarchar(4000) NULL, [token] nvarchar(40) NULL, [attempt] bigint NULL, [delay] bigint NULL, [reason] nvarchar(max) NULL);
+INSERT INTO @given ([n], [id], [token], [attempt], [delay], [reason])
+SELECT g.[n], g.[id], g.[token], g.[attempt], g.[delay], g.[reason]
+FROM OPENJSON(@p2) WITH ([n] int '$[0]', [id] nvarchar(4000) '$[1]', [token] nvarchar(40) '$[2]', [attempt] bigint '$[3]', [delay] bigint '$[4]', [reason] nvarchar(max) '$[5]') AS g;
+DECLARE @claimed TABLE (turn int NOT NULL, held smallint NULL, id nvarchar(4000) NULL, token nvarchar(40) NULL, attempt nvarchar(20) NULL, [group] nvarchar(4000) NULL, [key] nvarchar(max) NULL, c0 nvarchar(max) NULL);
+DECLARE @lock nvarchar(255), @granted int;
+DECLARE @answer TABLE (n int NOT NULL PRIMARY KEY, id nvarchar(4000) NOT NULL);
+DECLARE @n int = 0, @count int = (SELECT COUNT(*) FROM @given);
+DECLARE @id smallint, @named nvarchar(4000), @token datetime2(7), @attempt bigint, @delay bigint, @reason nvarchar(max);
+WHILE @n < @count
+BEGIN
+SELECT @id = CAST(g.[id] AS smallint), @named = g.[id], @token = CONVERT(datetime2(7), g.[token], 126), @attempt = g.[attempt], @delay = g.[delay], @reason = g.[reason]
+FROM @given AS g
+WHERE g.[n] = @n;
+INSERT INTO @claimed (turn, held, id, token, attempt, [group], [key], c0)
+SELECT @n,
+  i.[id],
+  CONVERT(varchar(20), i.[id]),
+  NULL,
+  NULL,
+  NULL,
+  COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N''),
+  CONVERT(nvarchar(max), i.[pay])
+FROM [jobs] AS i WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
+WHERE i.[id] = @id AND (CONVERT(nvarchar(max), COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N'')) + N'|') COLLATE Latin1_General_BIN2 = @key + N'|';
+SET @n = @n + 1;
+END;
+SELECT t.id, t.token, t.attempt, t.[group], t.[key], t.c0
+FROM @claimed AS t
+ORDER BY t.turn;
 
 -- unlock: lock
 SET NOCOUNT ON;

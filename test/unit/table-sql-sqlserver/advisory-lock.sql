@@ -22,6 +22,42 @@ SELECT a.id
 FROM @answer AS a
 ORDER BY a.n;
 
+-- candidates: group, limit, keys
+SET NOCOUNT ON;
+DECLARE @group nvarchar(4000) = CAST(@p1 AS nvarchar(max));
+DECLARE @limit int = CAST(@p2 AS int);
+DECLARE @now datetime2(7) = SYSUTCDATETIME();
+DECLARE @tried TABLE (name nvarchar(max) NULL);
+INSERT INTO @tried (name)
+SELECT k.[name] FROM OPENJSON(@p3) WITH ([name] nvarchar(max) '$[0]') AS k;
+SELECT TOP (@limit) ranked.named AS id, ranked.lock_key AS [key]
+FROM (
+  SELECT ahead.*, ROW_NUMBER() OVER (
+    PARTITION BY (ahead.lock_key + N'|') COLLATE Latin1_General_BIN2 ORDER BY ahead.due, ahead.id
+  ) AS turn
+  FROM (
+    SELECT TOP (30) each_row.*
+    FROM (
+SELECT * FROM (
+      SELECT TOP (30) i.[due] AS due, i.[id] AS id, CONVERT(varchar(20), i.[id]) AS named, CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]), N'')) AS lock_key
+      FROM [jobs] AS i WITH (READPAST, READCOMMITTEDLOCK)
+      WHERE i.[grp] = @group AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @group + N'|' AND NOT EXISTS (SELECT 1 FROM @tried AS d WHERE (CONVERT(nvarchar(max), CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]), N''))) + N'|') COLLATE Latin1_General_BIN2 = d.name + N'|') AND i.[due] IS NULL
+      ORDER BY i.[due], i.[id]
+      ) AS range_1
+      UNION ALL
+      SELECT * FROM (
+      SELECT TOP (30) i.[due] AS due, i.[id] AS id, CONVERT(varchar(20), i.[id]) AS named, CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]), N'')) AS lock_key
+      FROM [jobs] AS i WITH (READPAST, READCOMMITTEDLOCK)
+      WHERE i.[grp] = @group AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @group + N'|' AND NOT EXISTS (SELECT 1 FROM @tried AS d WHERE (CONVERT(nvarchar(max), CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]), N''))) + N'|') COLLATE Latin1_General_BIN2 = d.name + N'|') AND i.[due] <= @now
+      ORDER BY i.[due], i.[id]
+      ) AS range_2
+    ) AS each_row
+    ORDER BY each_row.due, each_row.id
+  ) AS ahead
+) AS ranked
+WHERE ranked.turn = 1
+ORDER BY ranked.due, ranked.id;
+
 -- claim: group, limit
 SET NOCOUNT ON;
 DECLARE @group nvarchar(4000) = CAST(@p1 AS nvarchar(max));
@@ -515,6 +551,44 @@ FROM [jobs] AS i WITH (READPAST, READCOMMITTEDLOCK)
 WHERE (@from IS NULL OR (i.[grp] = @from AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @from + N'|'))
 GROUP BY i.[grp]
 ORDER BY i.[grp];
+
+-- take: key, group, named
+SET NOCOUNT ON;
+DECLARE @key nvarchar(max) = @p1;
+DECLARE @group nvarchar(4000) = CAST(@p2 AS nvarchar(max));
+DECLARE @now datetime2(7) = SYSUTCDATETIME();
+DECLARE @given TABLE ([n] int NOT NULL PRIMARY KEY, [id] nvarchar(4000) NULL, [token] nvarchar(40) NULL, [attempt] bigint NULL, [delay] bigint NULL, [reason] nvarchar(max) NULL);
+INSERT INTO @given ([n], [id], [token], [attempt], [delay], [reason])
+SELECT g.[n], g.[id], g.[token], g.[attempt], g.[delay], g.[reason]
+FROM OPENJSON(@p3) WITH ([n] int '$[0]', [id] nvarchar(4000) '$[1]', [token] nvarchar(40) '$[2]', [attempt] bigint '$[3]', [delay] bigint '$[4]', [reason] nvarchar(max) '$[5]') AS g;
+DECLARE @claimed TABLE (turn int NOT NULL, held bigint NULL, id nvarchar(4000) NULL, token nvarchar(40) NULL, attempt nvarchar(20) NULL, [group] nvarchar(4000) NULL, [key] nvarchar(max) NULL, c0 nvarchar(max) NULL);
+DECLARE @lock nvarchar(255), @granted int;
+DECLARE @answer TABLE (n int NOT NULL PRIMARY KEY, id nvarchar(4000) NOT NULL);
+DECLARE @n int = 0, @count int = (SELECT COUNT(*) FROM @given);
+DECLARE @id bigint, @named nvarchar(4000), @token datetime2(7), @attempt bigint, @delay bigint, @reason nvarchar(max);
+WHILE @n < @count
+BEGIN
+SELECT @id = CAST(g.[id] AS bigint), @named = g.[id], @token = CONVERT(datetime2(7), g.[token], 126), @attempt = g.[attempt], @delay = g.[delay], @reason = g.[reason]
+FROM @given AS g
+WHERE g.[n] = @n;
+UPDATE i
+SET [att] = CASE WHEN i.[att] >= 32767 THEN i.[att] ELSE COALESCE(i.[att], 1) + 1 END
+OUTPUT @n,
+  inserted.[id],
+  CONVERT(varchar(20), inserted.[id]),
+  NULL,
+  CONVERT(varchar(20), inserted.[att]),
+  CONVERT(nvarchar(max), inserted.[grp]),
+  CONCAT(N'job-', COALESCE(CONVERT(varchar(20), inserted.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), inserted.[grp]), N'')),
+  CONVERT(nvarchar(max), inserted.[pay])
+INTO @claimed (turn, held, id, token, attempt, [group], [key], c0)
+FROM [jobs] AS i WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
+WHERE i.[id] = @id AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @group + N'|' AND (i.[due] IS NULL OR i.[due] <= @now) AND (CONVERT(nvarchar(max), CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]), N''))) + N'|') COLLATE Latin1_General_BIN2 = @key + N'|';
+SET @n = @n + 1;
+END;
+SELECT t.id, t.token, t.attempt, t.[group], t.[key], t.c0
+FROM @claimed AS t
+ORDER BY t.turn;
 
 -- unlock: lock
 SET NOCOUNT ON;
