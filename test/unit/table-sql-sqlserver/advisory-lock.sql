@@ -39,16 +39,16 @@ FROM (
     SELECT TOP (30) each_row.*
     FROM (
 SELECT * FROM (
-      SELECT TOP (30) i.[due] AS due, i.[id] AS id, CONVERT(varchar(20), i.[id]) AS named, CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]), N'')) AS lock_key
+      SELECT TOP (30) i.[due] AS due, i.[id] AS id, CONVERT(varchar(20), i.[id]) AS named, CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]) COLLATE Latin1_General_BIN2, N'')) AS lock_key
       FROM [jobs] AS i WITH (READPAST, READCOMMITTEDLOCK)
-      WHERE i.[grp] = @group AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @group + N'|' AND NOT EXISTS (SELECT 1 FROM @tried AS d WHERE (CONVERT(nvarchar(max), CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]), N''))) + N'|') COLLATE Latin1_General_BIN2 = d.name + N'|') AND i.[due] IS NULL
+      WHERE i.[grp] = @group AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @group + N'|' AND NOT EXISTS (SELECT 1 FROM @tried AS d WHERE (CONVERT(nvarchar(max), CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]) COLLATE Latin1_General_BIN2, N''))) + N'|') COLLATE Latin1_General_BIN2 = d.name + N'|') AND i.[due] IS NULL
       ORDER BY i.[due], i.[id]
       ) AS range_1
       UNION ALL
       SELECT * FROM (
-      SELECT TOP (30) i.[due] AS due, i.[id] AS id, CONVERT(varchar(20), i.[id]) AS named, CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]), N'')) AS lock_key
+      SELECT TOP (30) i.[due] AS due, i.[id] AS id, CONVERT(varchar(20), i.[id]) AS named, CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]) COLLATE Latin1_General_BIN2, N'')) AS lock_key
       FROM [jobs] AS i WITH (READPAST, READCOMMITTEDLOCK)
-      WHERE i.[grp] = @group AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @group + N'|' AND NOT EXISTS (SELECT 1 FROM @tried AS d WHERE (CONVERT(nvarchar(max), CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]), N''))) + N'|') COLLATE Latin1_General_BIN2 = d.name + N'|') AND i.[due] <= @now
+      WHERE i.[grp] = @group AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @group + N'|' AND NOT EXISTS (SELECT 1 FROM @tried AS d WHERE (CONVERT(nvarchar(max), CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]) COLLATE Latin1_General_BIN2, N''))) + N'|') COLLATE Latin1_General_BIN2 = d.name + N'|') AND i.[due] <= @now
       ORDER BY i.[due], i.[id]
       ) AS range_2
     ) AS each_row
@@ -71,16 +71,16 @@ INSERT INTO @candidate (turn, id, lock)
 SELECT TOP (200) ROW_NUMBER() OVER (ORDER BY due_row.due, due_row.id), due_row.id, due_row.lock_name
 FROM (
 SELECT * FROM (
-      SELECT TOP (200) i.[due] AS due, i.[id] AS id, CONVERT(nvarchar(255), CASE WHEN DATALENGTH(COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]), N'')), N''), N' ')) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]), N'')), N''), N' ')), 2) ELSE COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]), N'')), N''), N' ') END) AS lock_name
+      SELECT TOP (200) i.[due] AS due, i.[id] AS id, CONVERT(nvarchar(255), CASE WHEN DATALENGTH(COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]) COLLATE Latin1_General_BIN2, N'')), N''), N' ')) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]) COLLATE Latin1_General_BIN2, N'')), N''), N' ')), 2) ELSE COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]) COLLATE Latin1_General_BIN2, N'')), N''), N' ') END) AS lock_name
       FROM [jobs] AS i WITH (READPAST, READCOMMITTEDLOCK)
-      WHERE i.[grp] = @group AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @group + N'|' AND APPLOCK_TEST(N'public', CONVERT(nvarchar(255), CASE WHEN DATALENGTH(COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]), N'')), N''), N' ')) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]), N'')), N''), N' ')), 2) ELSE COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]), N'')), N''), N' ') END), N'Exclusive', N'Session') = 1 AND i.[due] IS NULL
+      WHERE i.[grp] = @group AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @group + N'|' AND APPLOCK_TEST(N'public', CONVERT(nvarchar(255), CASE WHEN DATALENGTH(COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]) COLLATE Latin1_General_BIN2, N'')), N''), N' ')) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]) COLLATE Latin1_General_BIN2, N'')), N''), N' ')), 2) ELSE COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]) COLLATE Latin1_General_BIN2, N'')), N''), N' ') END), N'Exclusive', N'Session') = 1 AND i.[due] IS NULL
       ORDER BY i.[due], i.[id]
       ) AS range_1
       UNION ALL
       SELECT * FROM (
-      SELECT TOP (200) i.[due] AS due, i.[id] AS id, CONVERT(nvarchar(255), CASE WHEN DATALENGTH(COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]), N'')), N''), N' ')) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]), N'')), N''), N' ')), 2) ELSE COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]), N'')), N''), N' ') END) AS lock_name
+      SELECT TOP (200) i.[due] AS due, i.[id] AS id, CONVERT(nvarchar(255), CASE WHEN DATALENGTH(COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]) COLLATE Latin1_General_BIN2, N'')), N''), N' ')) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]) COLLATE Latin1_General_BIN2, N'')), N''), N' ')), 2) ELSE COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]) COLLATE Latin1_General_BIN2, N'')), N''), N' ') END) AS lock_name
       FROM [jobs] AS i WITH (READPAST, READCOMMITTEDLOCK)
-      WHERE i.[grp] = @group AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @group + N'|' AND APPLOCK_TEST(N'public', CONVERT(nvarchar(255), CASE WHEN DATALENGTH(COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]), N'')), N''), N' ')) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]), N'')), N''), N' ')), 2) ELSE COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]), N'')), N''), N' ') END), N'Exclusive', N'Session') = 1 AND i.[due] <= @now
+      WHERE i.[grp] = @group AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @group + N'|' AND APPLOCK_TEST(N'public', CONVERT(nvarchar(255), CASE WHEN DATALENGTH(COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]) COLLATE Latin1_General_BIN2, N'')), N''), N' ')) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]) COLLATE Latin1_General_BIN2, N'')), N''), N' ')), 2) ELSE COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]) COLLATE Latin1_General_BIN2, N'')), N''), N' ') END), N'Exclusive', N'Session') = 1 AND i.[due] <= @now
       ORDER BY i.[due], i.[id]
       ) AS range_2
 ) AS due_row
@@ -102,11 +102,11 @@ OUTPUT @turn,
   NULL,
   CONVERT(varchar(20), inserted.[att]),
   CONVERT(nvarchar(max), inserted.[grp]),
-  CONCAT(N'job-', COALESCE(CONVERT(varchar(20), inserted.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), inserted.[grp]), N'')),
+  CONCAT(N'job-', COALESCE(CONVERT(varchar(20), inserted.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), inserted.[grp]) COLLATE Latin1_General_BIN2, N'')),
   CONVERT(nvarchar(max), inserted.[pay]), @lock
 INTO @claimed (turn, held, id, token, attempt, [group], [key], c0, lock)
 FROM [jobs] AS i WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
-WHERE i.[id] = @id AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @group + N'|' AND (i.[due] IS NULL OR i.[due] <= @now) AND (CONVERT(nvarchar(max), CONVERT(nvarchar(255), CASE WHEN DATALENGTH(COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]), N'')), N''), N' ')) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]), N'')), N''), N' ')), 2) ELSE COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]), N'')), N''), N' ') END)) + N'|') COLLATE Latin1_General_BIN2 = @lock + N'|';
+WHERE i.[id] = @id AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @group + N'|' AND (i.[due] IS NULL OR i.[due] <= @now) AND (CONVERT(nvarchar(max), CONVERT(nvarchar(255), CASE WHEN DATALENGTH(COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]) COLLATE Latin1_General_BIN2, N'')), N''), N' ')) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]) COLLATE Latin1_General_BIN2, N'')), N''), N' ')), 2) ELSE COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]) COLLATE Latin1_General_BIN2, N'')), N''), N' ') END)) + N'|') COLLATE Latin1_General_BIN2 = @lock + N'|';
 IF EXISTS (SELECT 1 FROM @claimed AS t WHERE t.turn = @turn)
 SET @taken = @taken + 1;
 ELSE
@@ -129,16 +129,16 @@ INSERT INTO @candidate (turn, id, lock)
 SELECT TOP (200) ROW_NUMBER() OVER (ORDER BY due_row.due, due_row.id), due_row.id, due_row.lock_name
 FROM (
 SELECT * FROM (
-      SELECT TOP (200) i.[due] AS due, i.[id] AS id, CONVERT(nvarchar(255), CASE WHEN DATALENGTH(COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]), N'')), N''), N' ')) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]), N'')), N''), N' ')), 2) ELSE COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]), N'')), N''), N' ') END) AS lock_name
+      SELECT TOP (200) i.[due] AS due, i.[id] AS id, CONVERT(nvarchar(255), CASE WHEN DATALENGTH(COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]) COLLATE Latin1_General_BIN2, N'')), N''), N' ')) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]) COLLATE Latin1_General_BIN2, N'')), N''), N' ')), 2) ELSE COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]) COLLATE Latin1_General_BIN2, N'')), N''), N' ') END) AS lock_name
       FROM [jobs] AS i WITH (READPAST, READCOMMITTEDLOCK)
-      WHERE APPLOCK_TEST(N'public', CONVERT(nvarchar(255), CASE WHEN DATALENGTH(COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]), N'')), N''), N' ')) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]), N'')), N''), N' ')), 2) ELSE COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]), N'')), N''), N' ') END), N'Exclusive', N'Session') = 1 AND i.[due] IS NULL
+      WHERE APPLOCK_TEST(N'public', CONVERT(nvarchar(255), CASE WHEN DATALENGTH(COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]) COLLATE Latin1_General_BIN2, N'')), N''), N' ')) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]) COLLATE Latin1_General_BIN2, N'')), N''), N' ')), 2) ELSE COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]) COLLATE Latin1_General_BIN2, N'')), N''), N' ') END), N'Exclusive', N'Session') = 1 AND i.[due] IS NULL
       ORDER BY i.[due], i.[id]
       ) AS range_1
       UNION ALL
       SELECT * FROM (
-      SELECT TOP (200) i.[due] AS due, i.[id] AS id, CONVERT(nvarchar(255), CASE WHEN DATALENGTH(COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]), N'')), N''), N' ')) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]), N'')), N''), N' ')), 2) ELSE COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]), N'')), N''), N' ') END) AS lock_name
+      SELECT TOP (200) i.[due] AS due, i.[id] AS id, CONVERT(nvarchar(255), CASE WHEN DATALENGTH(COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]) COLLATE Latin1_General_BIN2, N'')), N''), N' ')) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]) COLLATE Latin1_General_BIN2, N'')), N''), N' ')), 2) ELSE COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]) COLLATE Latin1_General_BIN2, N'')), N''), N' ') END) AS lock_name
       FROM [jobs] AS i WITH (READPAST, READCOMMITTEDLOCK)
-      WHERE APPLOCK_TEST(N'public', CONVERT(nvarchar(255), CASE WHEN DATALENGTH(COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]), N'')), N''), N' ')) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]), N'')), N''), N' ')), 2) ELSE COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]), N'')), N''), N' ') END), N'Exclusive', N'Session') = 1 AND i.[due] <= @now
+      WHERE APPLOCK_TEST(N'public', CONVERT(nvarchar(255), CASE WHEN DATALENGTH(COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]) COLLATE Latin1_General_BIN2, N'')), N''), N' ')) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]) COLLATE Latin1_General_BIN2, N'')), N''), N' ')), 2) ELSE COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]) COLLATE Latin1_General_BIN2, N'')), N''), N' ') END), N'Exclusive', N'Session') = 1 AND i.[due] <= @now
       ORDER BY i.[due], i.[id]
       ) AS range_2
 ) AS due_row
@@ -160,11 +160,11 @@ OUTPUT @turn,
   NULL,
   CONVERT(varchar(20), inserted.[att]),
   CONVERT(nvarchar(max), inserted.[grp]),
-  CONCAT(N'job-', COALESCE(CONVERT(varchar(20), inserted.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), inserted.[grp]), N'')),
+  CONCAT(N'job-', COALESCE(CONVERT(varchar(20), inserted.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), inserted.[grp]) COLLATE Latin1_General_BIN2, N'')),
   CONVERT(nvarchar(max), inserted.[pay]), @lock
 INTO @claimed (turn, held, id, token, attempt, [group], [key], c0, lock)
 FROM [jobs] AS i WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
-WHERE i.[id] = @id AND (i.[due] IS NULL OR i.[due] <= @now) AND (CONVERT(nvarchar(max), CONVERT(nvarchar(255), CASE WHEN DATALENGTH(COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]), N'')), N''), N' ')) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]), N'')), N''), N' ')), 2) ELSE COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]), N'')), N''), N' ') END)) + N'|') COLLATE Latin1_General_BIN2 = @lock + N'|';
+WHERE i.[id] = @id AND (i.[due] IS NULL OR i.[due] <= @now) AND (CONVERT(nvarchar(max), CONVERT(nvarchar(255), CASE WHEN DATALENGTH(COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]) COLLATE Latin1_General_BIN2, N'')), N''), N' ')) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]) COLLATE Latin1_General_BIN2, N'')), N''), N' ')), 2) ELSE COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]) COLLATE Latin1_General_BIN2, N'')), N''), N' ') END)) + N'|') COLLATE Latin1_General_BIN2 = @lock + N'|';
 IF EXISTS (SELECT 1 FROM @claimed AS t WHERE t.turn = @turn)
 SET @taken = @taken + 1;
 ELSE
@@ -356,7 +356,7 @@ SET [grp] = @group,
     [due] = NULL
 OUTPUT @n, @named INTO @answer (n, id)
 FROM [jobs] AS i WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
-WHERE i.[id] = @id AND (@from IS NULL OR (i.[grp] = @from AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @from + N'|')) AND APPLOCK_TEST(N'public', CONVERT(nvarchar(255), CASE WHEN DATALENGTH(COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]), N'')), N''), N' ')) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]), N'')), N''), N' ')), 2) ELSE COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]), N'')), N''), N' ') END), N'Exclusive', N'Session') = 1;
+WHERE i.[id] = @id AND (@from IS NULL OR (i.[grp] = @from AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @from + N'|')) AND APPLOCK_TEST(N'public', CONVERT(nvarchar(255), CASE WHEN DATALENGTH(COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]) COLLATE Latin1_General_BIN2, N'')), N''), N' ')) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]) COLLATE Latin1_General_BIN2, N'')), N''), N' ')), 2) ELSE COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]) COLLATE Latin1_General_BIN2, N'')), N''), N' ') END), N'Exclusive', N'Session') = 1;
 SET @n = @n + 1;
 END;
 SELECT a.id
@@ -383,7 +383,7 @@ BEGIN TRY
 INSERT INTO @answer (n, id)
 SELECT @n, @named
 FROM [jobs] AS i WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
-WHERE i.[id] = @id AND (@from IS NULL OR (i.[grp] = @from AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @from + N'|')) AND APPLOCK_TEST(N'public', CONVERT(nvarchar(255), CASE WHEN DATALENGTH(COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]), N'')), N''), N' ')) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]), N'')), N''), N' ')), 2) ELSE COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]), N'')), N''), N' ') END), N'Exclusive', N'Session') = 1;
+WHERE i.[id] = @id AND (@from IS NULL OR (i.[grp] = @from AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @from + N'|')) AND APPLOCK_TEST(N'public', CONVERT(nvarchar(255), CASE WHEN DATALENGTH(COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]) COLLATE Latin1_General_BIN2, N'')), N''), N' ')) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]) COLLATE Latin1_General_BIN2, N'')), N''), N' ')), 2) ELSE COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]) COLLATE Latin1_General_BIN2, N'')), N''), N' ') END), N'Exclusive', N'Session') = 1;
 INSERT INTO [jobs] ([pay], [grp], [att])
 SELECT i.[pay], @group, 1
 FROM [jobs] AS i WITH (UPDLOCK, ROWLOCK, READCOMMITTEDLOCK)
@@ -448,7 +448,7 @@ WHERE g.[n] = @n;
 DELETE i
 OUTPUT @n, @named INTO @answer (n, id)
 FROM [jobs] AS i WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
-WHERE i.[id] = @id AND (@from IS NULL OR (i.[grp] = @from AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @from + N'|')) AND APPLOCK_TEST(N'public', CONVERT(nvarchar(255), CASE WHEN DATALENGTH(COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]), N'')), N''), N' ')) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]), N'')), N''), N' ')), 2) ELSE COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]), N'')), N''), N' ') END), N'Exclusive', N'Session') = 1;
+WHERE i.[id] = @id AND (@from IS NULL OR (i.[grp] = @from AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @from + N'|')) AND APPLOCK_TEST(N'public', CONVERT(nvarchar(255), CASE WHEN DATALENGTH(COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]) COLLATE Latin1_General_BIN2, N'')), N''), N' ')) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]) COLLATE Latin1_General_BIN2, N'')), N''), N' ')), 2) ELSE COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]) COLLATE Latin1_General_BIN2, N'')), N''), N' ') END), N'Exclusive', N'Session') = 1;
 SET @n = @n + 1;
 END;
 SELECT a.id
@@ -579,11 +579,11 @@ OUTPUT @n,
   NULL,
   CONVERT(varchar(20), inserted.[att]),
   CONVERT(nvarchar(max), inserted.[grp]),
-  CONCAT(N'job-', COALESCE(CONVERT(varchar(20), inserted.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), inserted.[grp]), N'')),
+  CONCAT(N'job-', COALESCE(CONVERT(varchar(20), inserted.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), inserted.[grp]) COLLATE Latin1_General_BIN2, N'')),
   CONVERT(nvarchar(max), inserted.[pay])
 INTO @claimed (turn, held, id, token, attempt, [group], [key], c0)
 FROM [jobs] AS i WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
-WHERE i.[id] = @id AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @group + N'|' AND (i.[due] IS NULL OR i.[due] <= @now) AND (CONVERT(nvarchar(max), CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]), N''))) + N'|') COLLATE Latin1_General_BIN2 = @key + N'|';
+WHERE i.[id] = @id AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @group + N'|' AND (i.[due] IS NULL OR i.[due] <= @now) AND (CONVERT(nvarchar(max), CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]) COLLATE Latin1_General_BIN2, N''))) + N'|') COLLATE Latin1_General_BIN2 = @key + N'|';
 SET @n = @n + 1;
 END;
 SELECT t.id, t.token, t.attempt, t.[group], t.[key], t.c0
