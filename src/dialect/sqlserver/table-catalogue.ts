@@ -15,8 +15,8 @@ export function columnsStatement(table: TableDescription): Statement {
   CASE
     WHEN ty.name IN (N'nvarchar', N'nchar') THEN CONCAT(ty.name, N'(', CASE WHEN c.max_length = -1 THEN N'max' ELSE CONVERT(nvarchar(10), c.max_length / 2) END, N')')
     WHEN ty.name IN (N'varchar', N'char', N'varbinary', N'binary') THEN CONCAT(ty.name, N'(', CASE WHEN c.max_length = -1 THEN N'max' ELSE CONVERT(nvarchar(10), c.max_length) END, N')')
-    WHEN ty.name IN (N'decimal', N'numeric') THEN CONCAT(ty.name, N'(', c.precision, N', ', c.scale, N')')
-    WHEN ty.name IN (N'datetime2', N'datetimeoffset', N'time') THEN CONCAT(ty.name, N'(', c.scale, N')')
+    WHEN ty.name IN (N'decimal', N'numeric') THEN CONCAT(ty.name, N'(', c.[precision], N', ', c.[scale], N')')
+    WHEN ty.name IN (N'datetime2', N'datetimeoffset', N'time') THEN CONCAT(ty.name, N'(', c.[scale], N')')
     ELSE COALESCE(ty.name, TYPE_NAME(c.user_type_id))
   END AS type,
   CASE WHEN c.is_nullable = 1 THEN 1 ELSE 0 END AS nullable,
@@ -26,7 +26,7 @@ export function columnsStatement(table: TableDescription): Statement {
     ELSE N'never'
   END AS [generated],
   CASE
-    WHEN ty.name IN (N'datetime2', N'datetimeoffset') THEN CONVERT(int, c.scale)
+    WHEN ty.name IN (N'datetime2', N'datetimeoffset') THEN CONVERT(int, c.[scale])
     WHEN ty.name = N'datetime' THEN 2
     WHEN ty.name IN (N'smalldatetime', N'date') THEN 0
   END AS [precision],
@@ -69,7 +69,7 @@ function faults({ roles }: TableDescription): string {
 const IS_BABELFISH = "CONVERT(int, SERVERPROPERTY('Babelfish')) = 1";
 
 /**
- * 1 is new enough, 0 is not. Azure's editions (database, managed instance, Fabric) say of themselves that they
+ * 1 is new enough, 0 is not. The database goes by its name: on Azure its number in the catalogue is another. Azure's editions (database, managed instance, Fabric) say of themselves that they
  * are version 12, and are always the newest.
  */
 export const versionStatement: Statement = {
@@ -82,7 +82,7 @@ export const versionStatement: Statement = {
 END AS version,
 CONCAT(N'SQL Server ', CONVERT(nvarchar(128), SERVERPROPERTY('ProductVersion')), N', the database at compatibility level ', d.compatibility_level) AS label
 FROM sys.databases AS d
-WHERE d.database_id = DB_ID()`,
+WHERE d.name = DB_NAME()`,
   params: [],
 };
 

@@ -13,10 +13,11 @@ import { all, type TableSql } from "./table-names.ts";
  *
  * - READPAST: rows that others are changing are passed over, and never waited for. Rows that others have only
  *   claimed (update locks) are read: taking them is what fails then.
+ * - ROWLOCK: no lock of a page is asked for, which would pass over all of its rows because of one.
  * - READCOMMITTEDLOCK: with READ_COMMITTED_SNAPSHOT on, READ COMMITTED reads row versions, and READPAST is refused
  *   there; with the hint both settings read alike, and so does REPEATABLE READ, which would keep each lock.
  */
-export const LOOKING = "WITH (READPAST, READCOMMITTEDLOCK)";
+export const LOOKING = "WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)";
 
 /**
  * How a row is taken.
@@ -30,7 +31,7 @@ export const LOOKING = "WITH (READPAST, READCOMMITTEDLOCK)";
 export const TAKING = "WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)";
 
 /** A row that others have locked is an error at once (Msg 1222), which the batch catches: it was seen. */
-export const SEEING = "WITH (READCOMMITTEDLOCK, NOWAIT)";
+export const SEEING = "WITH (ROWLOCK, READCOMMITTEDLOCK, NOWAIT)";
 
 /**
  * What a claim begins with that runs in no transaction: the session's level is what its last user left, and

@@ -37,7 +37,7 @@ FROM (
     SELECT TOP (30) each_row.*
     FROM (
       SELECT TOP (30) i.[id] AS id, CONVERT(varchar(20), i.[id]) AS named, COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N'') AS lock_key
-      FROM [jobs] AS i WITH (READPAST, READCOMMITTEDLOCK)
+      FROM [jobs] AS i WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
       WHERE NOT EXISTS (SELECT 1 FROM @tried AS d WHERE (CONVERT(nvarchar(max), COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N'')) + N'|') COLLATE Latin1_General_BIN2 = d.name + N'|')
       ORDER BY i.[id]
     ) AS each_row
@@ -58,7 +58,7 @@ INSERT INTO @candidate (turn, id, lock)
 SELECT TOP (200) ROW_NUMBER() OVER (ORDER BY due_row.id), due_row.id, due_row.lock_name
 FROM (
       SELECT TOP (200) i.[id] AS id, CONVERT(nvarchar(255), CASE WHEN DATALENGTH(COALESCE(NULLIF(COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N''), N''), N' ')) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', COALESCE(NULLIF(COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N''), N''), N' ')), 2) ELSE COALESCE(NULLIF(COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N''), N''), N' ') END) AS lock_name
-      FROM [jobs] AS i WITH (READPAST, READCOMMITTEDLOCK)
+      FROM [jobs] AS i WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
       WHERE APPLOCK_TEST(N'public', CONVERT(nvarchar(255), CASE WHEN DATALENGTH(COALESCE(NULLIF(COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N''), N''), N' ')) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', COALESCE(NULLIF(COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N''), N''), N' ')), 2) ELSE COALESCE(NULLIF(COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N''), N''), N' ') END), N'Exclusive', N'Session') = 1
       ORDER BY i.[id]
 ) AS due_row
@@ -104,7 +104,7 @@ INSERT INTO @candidate (turn, id, lock)
 SELECT TOP (200) ROW_NUMBER() OVER (ORDER BY due_row.id), due_row.id, due_row.lock_name
 FROM (
       SELECT TOP (200) i.[id] AS id, CONVERT(nvarchar(255), CASE WHEN DATALENGTH(COALESCE(NULLIF(COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N''), N''), N' ')) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', COALESCE(NULLIF(COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N''), N''), N' ')), 2) ELSE COALESCE(NULLIF(COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N''), N''), N' ') END) AS lock_name
-      FROM [jobs] AS i WITH (READPAST, READCOMMITTEDLOCK)
+      FROM [jobs] AS i WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
       WHERE APPLOCK_TEST(N'public', CONVERT(nvarchar(255), CASE WHEN DATALENGTH(COALESCE(NULLIF(COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N''), N''), N' ')) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', COALESCE(NULLIF(COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N''), N''), N' ')), 2) ELSE COALESCE(NULLIF(COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N''), N''), N' ') END), N'Exclusive', N'Session') = 1
       ORDER BY i.[id]
 ) AS due_row
@@ -146,8 +146,8 @@ SELECT
   CASE
     WHEN ty.name IN (N'nvarchar', N'nchar') THEN CONCAT(ty.name, N'(', CASE WHEN c.max_length = -1 THEN N'max' ELSE CONVERT(nvarchar(10), c.max_length / 2) END, N')')
     WHEN ty.name IN (N'varchar', N'char', N'varbinary', N'binary') THEN CONCAT(ty.name, N'(', CASE WHEN c.max_length = -1 THEN N'max' ELSE CONVERT(nvarchar(10), c.max_length) END, N')')
-    WHEN ty.name IN (N'decimal', N'numeric') THEN CONCAT(ty.name, N'(', c.precision, N', ', c.scale, N')')
-    WHEN ty.name IN (N'datetime2', N'datetimeoffset', N'time') THEN CONCAT(ty.name, N'(', c.scale, N')')
+    WHEN ty.name IN (N'decimal', N'numeric') THEN CONCAT(ty.name, N'(', c.[precision], N', ', c.[scale], N')')
+    WHEN ty.name IN (N'datetime2', N'datetimeoffset', N'time') THEN CONCAT(ty.name, N'(', c.[scale], N')')
     ELSE COALESCE(ty.name, TYPE_NAME(c.user_type_id))
   END AS type,
   CASE WHEN c.is_nullable = 1 THEN 1 ELSE 0 END AS nullable,
@@ -157,7 +157,7 @@ SELECT
     ELSE N'never'
   END AS [generated],
   CASE
-    WHEN ty.name IN (N'datetime2', N'datetimeoffset') THEN CONVERT(int, c.scale)
+    WHEN ty.name IN (N'datetime2', N'datetimeoffset') THEN CONVERT(int, c.[scale])
     WHEN ty.name = N'datetime' THEN 2
     WHEN ty.name IN (N'smalldatetime', N'date') THEN 0
   END AS [precision],
@@ -391,7 +391,7 @@ SELECT TOP (@limit)
   NULL AS reason,
   SUBSTRING(CONVERT(nvarchar(max), i.[pay]), 1, 400) AS payload,
   CONVERT(varchar(20), LEN(CONVERT(nvarchar(max), i.[pay]) + N'|') - 1) AS payload_length
-FROM [jobs] AS i WITH (READPAST, READCOMMITTEDLOCK)
+FROM [jobs] AS i WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
 WHERE (@after IS NULL OR i.[id] > @after)
 ORDER BY i.[id];
 
@@ -409,7 +409,7 @@ SELECT TOP (@limit)
   NULL AS reason,
   SUBSTRING(CONVERT(nvarchar(max), i.[pay]), 1, 400) AS payload,
   CONVERT(varchar(20), LEN(CONVERT(nvarchar(max), i.[pay]) + N'|') - 1) AS payload_length
-FROM [jobs] AS i WITH (READPAST, READCOMMITTEDLOCK)
+FROM [jobs] AS i WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
 WHERE (@after IS NULL OR i.[id] < @after)
 ORDER BY i.[id] DESC;
 
@@ -426,7 +426,7 @@ SELECT TOP (@limit)
   NULL AS processed,
   NULL AS oldest_due,
   NULL AS oldest_due_ms
-FROM [jobs] AS i WITH (READPAST, READCOMMITTEDLOCK)
+FROM [jobs] AS i WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
 WHERE 1 = 1;
 
 -- take: key, named

@@ -40,14 +40,14 @@ FROM (
     FROM (
 SELECT * FROM (
       SELECT TOP (30) i.[due] AS due, i.[id] AS id, CONVERT(varchar(20), i.[id]) AS named, CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]) COLLATE Latin1_General_BIN2, N'')) AS lock_key
-      FROM [jobs] AS i WITH (READPAST, READCOMMITTEDLOCK)
+      FROM [jobs] AS i WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
       WHERE i.[grp] = @group AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @group + N'|' AND NOT EXISTS (SELECT 1 FROM @tried AS d WHERE (CONVERT(nvarchar(max), CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]) COLLATE Latin1_General_BIN2, N''))) + N'|') COLLATE Latin1_General_BIN2 = d.name + N'|') AND i.[due] IS NULL
       ORDER BY i.[due], i.[id]
       ) AS range_1
       UNION ALL
       SELECT * FROM (
       SELECT TOP (30) i.[due] AS due, i.[id] AS id, CONVERT(varchar(20), i.[id]) AS named, CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]) COLLATE Latin1_General_BIN2, N'')) AS lock_key
-      FROM [jobs] AS i WITH (READPAST, READCOMMITTEDLOCK)
+      FROM [jobs] AS i WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
       WHERE i.[grp] = @group AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @group + N'|' AND NOT EXISTS (SELECT 1 FROM @tried AS d WHERE (CONVERT(nvarchar(max), CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]) COLLATE Latin1_General_BIN2, N''))) + N'|') COLLATE Latin1_General_BIN2 = d.name + N'|') AND i.[due] <= @now
       ORDER BY i.[due], i.[id]
       ) AS range_2
@@ -72,14 +72,14 @@ SELECT TOP (200) ROW_NUMBER() OVER (ORDER BY due_row.due, due_row.id), due_row.i
 FROM (
 SELECT * FROM (
       SELECT TOP (200) i.[due] AS due, i.[id] AS id, CONVERT(nvarchar(255), CASE WHEN DATALENGTH(COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]) COLLATE Latin1_General_BIN2, N'')), N''), N' ')) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]) COLLATE Latin1_General_BIN2, N'')), N''), N' ')), 2) ELSE COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]) COLLATE Latin1_General_BIN2, N'')), N''), N' ') END) AS lock_name
-      FROM [jobs] AS i WITH (READPAST, READCOMMITTEDLOCK)
+      FROM [jobs] AS i WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
       WHERE i.[grp] = @group AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @group + N'|' AND APPLOCK_TEST(N'public', CONVERT(nvarchar(255), CASE WHEN DATALENGTH(COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]) COLLATE Latin1_General_BIN2, N'')), N''), N' ')) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]) COLLATE Latin1_General_BIN2, N'')), N''), N' ')), 2) ELSE COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]) COLLATE Latin1_General_BIN2, N'')), N''), N' ') END), N'Exclusive', N'Session') = 1 AND i.[due] IS NULL
       ORDER BY i.[due], i.[id]
       ) AS range_1
       UNION ALL
       SELECT * FROM (
       SELECT TOP (200) i.[due] AS due, i.[id] AS id, CONVERT(nvarchar(255), CASE WHEN DATALENGTH(COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]) COLLATE Latin1_General_BIN2, N'')), N''), N' ')) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]) COLLATE Latin1_General_BIN2, N'')), N''), N' ')), 2) ELSE COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]) COLLATE Latin1_General_BIN2, N'')), N''), N' ') END) AS lock_name
-      FROM [jobs] AS i WITH (READPAST, READCOMMITTEDLOCK)
+      FROM [jobs] AS i WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
       WHERE i.[grp] = @group AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @group + N'|' AND APPLOCK_TEST(N'public', CONVERT(nvarchar(255), CASE WHEN DATALENGTH(COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]) COLLATE Latin1_General_BIN2, N'')), N''), N' ')) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]) COLLATE Latin1_General_BIN2, N'')), N''), N' ')), 2) ELSE COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]) COLLATE Latin1_General_BIN2, N'')), N''), N' ') END), N'Exclusive', N'Session') = 1 AND i.[due] <= @now
       ORDER BY i.[due], i.[id]
       ) AS range_2
@@ -130,14 +130,14 @@ SELECT TOP (200) ROW_NUMBER() OVER (ORDER BY due_row.due, due_row.id), due_row.i
 FROM (
 SELECT * FROM (
       SELECT TOP (200) i.[due] AS due, i.[id] AS id, CONVERT(nvarchar(255), CASE WHEN DATALENGTH(COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]) COLLATE Latin1_General_BIN2, N'')), N''), N' ')) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]) COLLATE Latin1_General_BIN2, N'')), N''), N' ')), 2) ELSE COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]) COLLATE Latin1_General_BIN2, N'')), N''), N' ') END) AS lock_name
-      FROM [jobs] AS i WITH (READPAST, READCOMMITTEDLOCK)
+      FROM [jobs] AS i WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
       WHERE APPLOCK_TEST(N'public', CONVERT(nvarchar(255), CASE WHEN DATALENGTH(COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]) COLLATE Latin1_General_BIN2, N'')), N''), N' ')) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]) COLLATE Latin1_General_BIN2, N'')), N''), N' ')), 2) ELSE COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]) COLLATE Latin1_General_BIN2, N'')), N''), N' ') END), N'Exclusive', N'Session') = 1 AND i.[due] IS NULL
       ORDER BY i.[due], i.[id]
       ) AS range_1
       UNION ALL
       SELECT * FROM (
       SELECT TOP (200) i.[due] AS due, i.[id] AS id, CONVERT(nvarchar(255), CASE WHEN DATALENGTH(COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]) COLLATE Latin1_General_BIN2, N'')), N''), N' ')) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]) COLLATE Latin1_General_BIN2, N'')), N''), N' ')), 2) ELSE COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]) COLLATE Latin1_General_BIN2, N'')), N''), N' ') END) AS lock_name
-      FROM [jobs] AS i WITH (READPAST, READCOMMITTEDLOCK)
+      FROM [jobs] AS i WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
       WHERE APPLOCK_TEST(N'public', CONVERT(nvarchar(255), CASE WHEN DATALENGTH(COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]) COLLATE Latin1_General_BIN2, N'')), N''), N' ')) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]) COLLATE Latin1_General_BIN2, N'')), N''), N' ')), 2) ELSE COALESCE(NULLIF(CONCAT(N'job-', COALESCE(CONVERT(varchar(20), i.[id]), N''), N'/', COALESCE(CONVERT(nvarchar(max), i.[grp]) COLLATE Latin1_General_BIN2, N'')), N''), N' ') END), N'Exclusive', N'Session') = 1 AND i.[due] <= @now
       ORDER BY i.[due], i.[id]
       ) AS range_2
@@ -181,8 +181,8 @@ SELECT
   CASE
     WHEN ty.name IN (N'nvarchar', N'nchar') THEN CONCAT(ty.name, N'(', CASE WHEN c.max_length = -1 THEN N'max' ELSE CONVERT(nvarchar(10), c.max_length / 2) END, N')')
     WHEN ty.name IN (N'varchar', N'char', N'varbinary', N'binary') THEN CONCAT(ty.name, N'(', CASE WHEN c.max_length = -1 THEN N'max' ELSE CONVERT(nvarchar(10), c.max_length) END, N')')
-    WHEN ty.name IN (N'decimal', N'numeric') THEN CONCAT(ty.name, N'(', c.precision, N', ', c.scale, N')')
-    WHEN ty.name IN (N'datetime2', N'datetimeoffset', N'time') THEN CONCAT(ty.name, N'(', c.scale, N')')
+    WHEN ty.name IN (N'decimal', N'numeric') THEN CONCAT(ty.name, N'(', c.[precision], N', ', c.[scale], N')')
+    WHEN ty.name IN (N'datetime2', N'datetimeoffset', N'time') THEN CONCAT(ty.name, N'(', c.[scale], N')')
     ELSE COALESCE(ty.name, TYPE_NAME(c.user_type_id))
   END AS type,
   CASE WHEN c.is_nullable = 1 THEN 1 ELSE 0 END AS nullable,
@@ -192,7 +192,7 @@ SELECT
     ELSE N'never'
   END AS [generated],
   CASE
-    WHEN ty.name IN (N'datetime2', N'datetimeoffset') THEN CONVERT(int, c.scale)
+    WHEN ty.name IN (N'datetime2', N'datetimeoffset') THEN CONVERT(int, c.[scale])
     WHEN ty.name = N'datetime' THEN 2
     WHEN ty.name IN (N'smalldatetime', N'date') THEN 0
   END AS [precision],
@@ -509,7 +509,7 @@ SELECT TOP (@limit)
   NULL AS reason,
   SUBSTRING(CONVERT(nvarchar(max), i.[pay]), 1, 400) AS payload,
   CONVERT(varchar(20), LEN(CONVERT(nvarchar(max), i.[pay]) + N'|') - 1) AS payload_length
-FROM [jobs] AS i WITH (READPAST, READCOMMITTEDLOCK)
+FROM [jobs] AS i WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
 WHERE (@from IS NULL OR (i.[grp] = @from AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @from + N'|')) AND (@after IS NULL OR i.[id] > @after)
 ORDER BY i.[id];
 
@@ -528,7 +528,7 @@ SELECT TOP (@limit)
   NULL AS reason,
   SUBSTRING(CONVERT(nvarchar(max), i.[pay]), 1, 400) AS payload,
   CONVERT(varchar(20), LEN(CONVERT(nvarchar(max), i.[pay]) + N'|') - 1) AS payload_length
-FROM [jobs] AS i WITH (READPAST, READCOMMITTEDLOCK)
+FROM [jobs] AS i WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
 WHERE (@from IS NULL OR (i.[grp] = @from AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @from + N'|')) AND (@after IS NULL OR i.[id] < @after)
 ORDER BY i.[id] DESC;
 
@@ -547,7 +547,7 @@ SELECT TOP (@limit)
   NULL AS processed,
   CONVERT(varchar(33), CONVERT(datetime2(7), SWITCHOFFSET(CONVERT(datetimeoffset(7), MIN(CASE WHEN (i.[due] IS NULL OR i.[due] <= @now) THEN i.[due] END)), '+00:00')), 126) AS oldest_due,
   CONVERT(varchar(20), DATEDIFF_BIG(millisecond, MIN(CASE WHEN (i.[due] IS NULL OR i.[due] <= @now) THEN i.[due] END), @now)) AS oldest_due_ms
-FROM [jobs] AS i WITH (READPAST, READCOMMITTEDLOCK)
+FROM [jobs] AS i WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
 WHERE (@from IS NULL OR (i.[grp] = @from AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @from + N'|'))
 GROUP BY i.[grp]
 ORDER BY i.[grp];

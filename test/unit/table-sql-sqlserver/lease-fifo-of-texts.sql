@@ -77,11 +77,11 @@ BEGIN
 BEGIN TRY
 SET @id = NULL;
 SELECT TOP (1) @id = h.[id]
-FROM [jobs] AS h WITH (READCOMMITTEDLOCK, NOWAIT)
+FROM [jobs] AS h WITH (ROWLOCK, READCOMMITTEDLOCK, NOWAIT)
 WHERE h.[grp] = @value AND h.[done] IS NULL
 ORDER BY h.[id];
 IF @id IS NOT NULL AND NOT EXISTS (
-SELECT 1 FROM [jobs] AS o WITH (READCOMMITTEDLOCK, NOWAIT)
+SELECT 1 FROM [jobs] AS o WITH (ROWLOCK, READCOMMITTEDLOCK, NOWAIT)
 WHERE o.[grp] = @value AND o.[done] IS NULL AND o.[id] <> @id AND o.[lease] > @now
 )
 BEGIN
@@ -129,17 +129,17 @@ DECLARE @head TABLE (n int NOT NULL PRIMARY KEY, value int NOT NULL, named nvarc
 DECLARE @start int, @next int, @head_group int, @head_named nvarchar(4000), @ready int, @visited int = 0, @wrapped int = 0;
 DECLARE @pivot nvarchar(4000) = CONVERT(nvarchar(36), NEWID());
 SELECT TOP (1) @start = g.[grp]
-FROM [jobs] AS g WITH (READPAST, READCOMMITTEDLOCK)
+FROM [jobs] AS g WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
 WHERE g.[done] IS NULL AND g.[grp] IS NOT NULL AND g.[id] >= @pivot
 ORDER BY g.[id];
 IF @start IS NULL
 SELECT TOP (1) @start = g.[grp]
-FROM [jobs] AS g WITH (READPAST, READCOMMITTEDLOCK)
+FROM [jobs] AS g WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
 WHERE g.[done] IS NULL AND g.[grp] IS NOT NULL
 ORDER BY g.[id];
 SET @next = NULL;
 SELECT TOP (1) @next = g.[grp]
-FROM [jobs] AS g WITH (READPAST, READCOMMITTEDLOCK)
+FROM [jobs] AS g WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
 WHERE g.[done] IS NULL AND g.[grp] IS NOT NULL AND (@start IS NULL OR g.[grp] >= @start)
 ORDER BY g.[grp];
 WHILE @visited < 500
@@ -150,7 +150,7 @@ IF @wrapped = 1 OR @start IS NULL BREAK;
 SET @wrapped = 1;
 SET @next = NULL;
 SELECT TOP (1) @next = g.[grp]
-FROM [jobs] AS g WITH (READPAST, READCOMMITTEDLOCK)
+FROM [jobs] AS g WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
 WHERE g.[done] IS NULL AND g.[grp] < @start
 ORDER BY g.[grp];
 IF @next IS NULL BREAK;
@@ -160,7 +160,7 @@ SET @visited = @visited + 1;
 BEGIN TRY
 SET @id = NULL;
 SELECT TOP (1) @id = h.[id], @head_group = h.[grp], @head_named = CONVERT(varchar(20), h.[grp]), @ready = CASE WHEN (h.[lease] IS NULL OR h.[lease] <= @now) THEN 1 ELSE 0 END
-FROM [jobs] AS h WITH (READCOMMITTEDLOCK, NOWAIT)
+FROM [jobs] AS h WITH (ROWLOCK, READCOMMITTEDLOCK, NOWAIT)
 WHERE h.[grp] = @value AND h.[done] IS NULL
 ORDER BY h.[id];
 IF @id IS NOT NULL AND @ready = 1
@@ -171,7 +171,7 @@ IF ERROR_NUMBER() <> 1222 OR XACT_STATE() = -1 THROW;
 END CATCH;
 SET @next = NULL;
 SELECT TOP (1) @next = g.[grp]
-FROM [jobs] AS g WITH (READPAST, READCOMMITTEDLOCK)
+FROM [jobs] AS g WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
 WHERE g.[done] IS NULL AND g.[grp] > @value AND (@wrapped = 0 OR g.[grp] < @start)
 ORDER BY g.[grp];
 END;
@@ -191,11 +191,11 @@ BEGIN
 BEGIN TRY
 SET @id = NULL;
 SELECT TOP (1) @id = h.[id]
-FROM [jobs] AS h WITH (READCOMMITTEDLOCK, NOWAIT)
+FROM [jobs] AS h WITH (ROWLOCK, READCOMMITTEDLOCK, NOWAIT)
 WHERE h.[grp] = @value AND h.[done] IS NULL
 ORDER BY h.[id];
 IF @id IS NOT NULL AND NOT EXISTS (
-SELECT 1 FROM [jobs] AS o WITH (READCOMMITTEDLOCK, NOWAIT)
+SELECT 1 FROM [jobs] AS o WITH (ROWLOCK, READCOMMITTEDLOCK, NOWAIT)
 WHERE o.[grp] = @value AND o.[done] IS NULL AND o.[id] <> @id AND o.[lease] > @now
 )
 BEGIN
@@ -243,17 +243,17 @@ DECLARE @head TABLE (n int NOT NULL PRIMARY KEY, value int NOT NULL, named nvarc
 DECLARE @start int, @next int, @head_group int, @head_named nvarchar(4000), @ready int, @visited int = 0, @wrapped int = 0;
 DECLARE @pivot nvarchar(4000) = CONVERT(nvarchar(36), NEWID());
 SELECT TOP (1) @start = g.[grp]
-FROM [jobs] AS g WITH (READPAST, READCOMMITTEDLOCK)
+FROM [jobs] AS g WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
 WHERE g.[done] IS NULL AND g.[grp] IS NOT NULL AND g.[id] >= @pivot
 ORDER BY g.[id];
 IF @start IS NULL
 SELECT TOP (1) @start = g.[grp]
-FROM [jobs] AS g WITH (READPAST, READCOMMITTEDLOCK)
+FROM [jobs] AS g WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
 WHERE g.[done] IS NULL AND g.[grp] IS NOT NULL
 ORDER BY g.[id];
 SET @next = NULL;
 SELECT TOP (1) @next = g.[grp]
-FROM [jobs] AS g WITH (READPAST, READCOMMITTEDLOCK)
+FROM [jobs] AS g WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
 WHERE g.[done] IS NULL AND g.[grp] IS NOT NULL AND (@start IS NULL OR g.[grp] >= @start)
 ORDER BY g.[grp];
 WHILE @visited < 500
@@ -264,7 +264,7 @@ IF @wrapped = 1 OR @start IS NULL BREAK;
 SET @wrapped = 1;
 SET @next = NULL;
 SELECT TOP (1) @next = g.[grp]
-FROM [jobs] AS g WITH (READPAST, READCOMMITTEDLOCK)
+FROM [jobs] AS g WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
 WHERE g.[done] IS NULL AND g.[grp] < @start
 ORDER BY g.[grp];
 IF @next IS NULL BREAK;
@@ -274,7 +274,7 @@ SET @visited = @visited + 1;
 BEGIN TRY
 SET @id = NULL;
 SELECT TOP (1) @id = h.[id], @head_group = h.[grp], @head_named = CONVERT(varchar(20), h.[grp]), @ready = CASE WHEN (h.[lease] IS NULL OR h.[lease] <= @now) THEN 1 ELSE 0 END
-FROM [jobs] AS h WITH (READCOMMITTEDLOCK, NOWAIT)
+FROM [jobs] AS h WITH (ROWLOCK, READCOMMITTEDLOCK, NOWAIT)
 WHERE h.[grp] = @value AND h.[done] IS NULL
 ORDER BY h.[id];
 IF @id IS NOT NULL AND @ready = 1
@@ -285,7 +285,7 @@ IF ERROR_NUMBER() <> 1222 OR XACT_STATE() = -1 THROW;
 END CATCH;
 SET @next = NULL;
 SELECT TOP (1) @next = g.[grp]
-FROM [jobs] AS g WITH (READPAST, READCOMMITTEDLOCK)
+FROM [jobs] AS g WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
 WHERE g.[done] IS NULL AND g.[grp] > @value AND (@wrapped = 0 OR g.[grp] < @start)
 ORDER BY g.[grp];
 END;
@@ -305,11 +305,11 @@ BEGIN
 BEGIN TRY
 SET @id = NULL;
 SELECT TOP (1) @id = h.[id]
-FROM [jobs] AS h WITH (READCOMMITTEDLOCK, NOWAIT)
+FROM [jobs] AS h WITH (ROWLOCK, READCOMMITTEDLOCK, NOWAIT)
 WHERE h.[grp] = @value AND h.[done] IS NULL
 ORDER BY h.[id];
 IF @id IS NOT NULL AND NOT EXISTS (
-SELECT 1 FROM [jobs] AS o WITH (READCOMMITTEDLOCK, NOWAIT)
+SELECT 1 FROM [jobs] AS o WITH (ROWLOCK, READCOMMITTEDLOCK, NOWAIT)
 WHERE o.[grp] = @value AND o.[done] IS NULL AND o.[id] <> @id AND o.[lease] > @now
 )
 BEGIN
@@ -352,8 +352,8 @@ SELECT
   CASE
     WHEN ty.name IN (N'nvarchar', N'nchar') THEN CONCAT(ty.name, N'(', CASE WHEN c.max_length = -1 THEN N'max' ELSE CONVERT(nvarchar(10), c.max_length / 2) END, N')')
     WHEN ty.name IN (N'varchar', N'char', N'varbinary', N'binary') THEN CONCAT(ty.name, N'(', CASE WHEN c.max_length = -1 THEN N'max' ELSE CONVERT(nvarchar(10), c.max_length) END, N')')
-    WHEN ty.name IN (N'decimal', N'numeric') THEN CONCAT(ty.name, N'(', c.precision, N', ', c.scale, N')')
-    WHEN ty.name IN (N'datetime2', N'datetimeoffset', N'time') THEN CONCAT(ty.name, N'(', c.scale, N')')
+    WHEN ty.name IN (N'decimal', N'numeric') THEN CONCAT(ty.name, N'(', c.[precision], N', ', c.[scale], N')')
+    WHEN ty.name IN (N'datetime2', N'datetimeoffset', N'time') THEN CONCAT(ty.name, N'(', c.[scale], N')')
     ELSE COALESCE(ty.name, TYPE_NAME(c.user_type_id))
   END AS type,
   CASE WHEN c.is_nullable = 1 THEN 1 ELSE 0 END AS nullable,
@@ -363,7 +363,7 @@ SELECT
     ELSE N'never'
   END AS [generated],
   CASE
-    WHEN ty.name IN (N'datetime2', N'datetimeoffset') THEN CONVERT(int, c.scale)
+    WHEN ty.name IN (N'datetime2', N'datetimeoffset') THEN CONVERT(int, c.[scale])
     WHEN ty.name = N'datetime' THEN 2
     WHEN ty.name IN (N'smalldatetime', N'date') THEN 0
   END AS [precision],
@@ -669,7 +669,7 @@ DELETE i
 OUTPUT deleted.[id] INTO @gone (id)
 FROM (
   SELECT TOP (@limit) o.[id] AS id
-  FROM [jobs] AS o WITH (READPAST, READCOMMITTEDLOCK)
+  FROM [jobs] AS o WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
   WHERE o.[done] <= @old AND (@after IS NULL OR o.[id] > @after)
   ORDER BY o.[id]
 ) AS found
@@ -820,7 +820,7 @@ SELECT TOP (@limit)
   NULL AS reason,
   SUBSTRING(CONVERT(nvarchar(max), i.[pay]), 1, 400) AS payload,
   CONVERT(varchar(20), LEN(CONVERT(nvarchar(max), i.[pay]) + N'|') - 1) AS payload_length
-FROM [jobs] AS i WITH (READPAST, READCOMMITTEDLOCK)
+FROM [jobs] AS i WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
 WHERE i.[done] IS NULL AND (@from IS NULL OR (i.[grp] = @from)) AND (@after IS NULL OR i.[id] > @after)
 ORDER BY i.[id];
 
@@ -839,7 +839,7 @@ SELECT TOP (@limit)
   NULL AS reason,
   SUBSTRING(CONVERT(nvarchar(max), i.[pay]), 1, 400) AS payload,
   CONVERT(varchar(20), LEN(CONVERT(nvarchar(max), i.[pay]) + N'|') - 1) AS payload_length
-FROM [jobs] AS i WITH (READPAST, READCOMMITTEDLOCK)
+FROM [jobs] AS i WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
 WHERE i.[done] IS NULL AND (@from IS NULL OR (i.[grp] = @from)) AND (@after IS NULL OR i.[id] < @after)
 ORDER BY i.[id] DESC;
 
@@ -858,7 +858,7 @@ SELECT TOP (@limit)
   CONVERT(varchar(20), COUNT_BIG(CASE WHEN i.[done] IS NOT NULL THEN 1 END)) AS processed,
   NULL AS oldest_due,
   NULL AS oldest_due_ms
-FROM [jobs] AS i WITH (READPAST, READCOMMITTEDLOCK)
+FROM [jobs] AS i WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
 WHERE (@from IS NULL OR (i.[grp] = @from))
 GROUP BY i.[grp]
 ORDER BY i.[grp];
@@ -885,7 +885,7 @@ FROM @given AS g
 WHERE g.[n] = @n;
 SET @group_named = NULL;
 SELECT @value = i.[grp], @group_named = CONVERT(varchar(20), i.[grp])
-FROM [jobs] AS i WITH (READPAST, READCOMMITTEDLOCK)
+FROM [jobs] AS i WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
 WHERE i.[id] = @id AND i.[grp] = @group AND i.[done] IS NULL AND (i.[lease] IS NULL OR i.[lease] <= @now);
 IF @group_named IS NOT NULL AND NOT EXISTS (SELECT 1 FROM @tried AS d WHERE d.name = @group_named)
 BEGIN
@@ -896,7 +896,7 @@ IF @granted >= 0
 BEGIN
 BEGIN TRY
 IF @id IS NOT NULL AND NOT EXISTS (
-SELECT 1 FROM [jobs] AS o WITH (READCOMMITTEDLOCK, NOWAIT)
+SELECT 1 FROM [jobs] AS o WITH (ROWLOCK, READCOMMITTEDLOCK, NOWAIT)
 WHERE o.[grp] = @value AND o.[done] IS NULL AND o.[id] <> @id AND o.[lease] > @now
 )
 BEGIN

@@ -71,16 +71,16 @@ BEGIN
 BEGIN TRY
 SET @id = NULL;
 SELECT TOP (1) @id = h.[id]
-FROM [jobs] AS h WITH (READCOMMITTEDLOCK, NOWAIT)
+FROM [jobs] AS h WITH (ROWLOCK, READCOMMITTEDLOCK, NOWAIT)
 WHERE h.[grp] = @value AND (CONVERT(nvarchar(max), h.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @value + N'|' AND h.[prio] IS NOT NULL
 ORDER BY h.[prio], h.[id];
 IF @id IS NULL
 SELECT TOP (1) @id = h.[id]
-FROM [jobs] AS h WITH (READCOMMITTEDLOCK, NOWAIT)
+FROM [jobs] AS h WITH (ROWLOCK, READCOMMITTEDLOCK, NOWAIT)
 WHERE h.[grp] = @value AND (CONVERT(nvarchar(max), h.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @value + N'|' AND h.[prio] IS NULL
 ORDER BY h.[prio], h.[id];
 IF @id IS NOT NULL AND NOT EXISTS (
-SELECT 1 FROM [jobs] AS o WITH (READCOMMITTEDLOCK, NOWAIT)
+SELECT 1 FROM [jobs] AS o WITH (ROWLOCK, READCOMMITTEDLOCK, NOWAIT)
 WHERE o.[grp] = @value AND (CONVERT(nvarchar(max), o.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @value + N'|' AND o.[id] <> @id AND o.[lease] > @now
 )
 BEGIN
@@ -127,19 +127,19 @@ DECLARE @queue TABLE (turn int NOT NULL PRIMARY KEY, value nvarchar(4000) NOT NU
 DECLARE @value nvarchar(4000), @found int, @id bigint;
 DECLARE @head TABLE (n int NOT NULL PRIMARY KEY, value nvarchar(4000) NOT NULL, named nvarchar(4000) NOT NULL, priority bigint NULL, id bigint NOT NULL);
 DECLARE @start nvarchar(4000), @next nvarchar(4000), @head_group nvarchar(4000), @head_named nvarchar(4000), @ready int, @visited int = 0, @wrapped int = 0, @priority bigint;
-DECLARE @pivot bigint = (SELECT CAST(FLOOR(CAST(MIN(m.[id]) AS decimal(38, 0)) + CAST(@p3 AS decimal(16, 15)) * (CAST(MAX(m.[id]) AS decimal(38, 0)) - CAST(MIN(m.[id]) AS decimal(38, 0)))) AS bigint) FROM [jobs] AS m WITH (READPAST, READCOMMITTEDLOCK));
+DECLARE @pivot bigint = (SELECT CAST(FLOOR(CAST(MIN(m.[id]) AS decimal(38, 0)) + CAST(@p3 AS decimal(16, 15)) * (CAST(MAX(m.[id]) AS decimal(38, 0)) - CAST(MIN(m.[id]) AS decimal(38, 0)))) AS bigint) FROM [jobs] AS m WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK));
 SELECT TOP (1) @start = g.[grp]
-FROM [jobs] AS g WITH (READPAST, READCOMMITTEDLOCK)
+FROM [jobs] AS g WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
 WHERE g.[grp] IS NOT NULL AND g.[id] >= @pivot
 ORDER BY g.[id];
 IF @start IS NULL
 SELECT TOP (1) @start = g.[grp]
-FROM [jobs] AS g WITH (READPAST, READCOMMITTEDLOCK)
+FROM [jobs] AS g WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
 WHERE g.[grp] IS NOT NULL
 ORDER BY g.[id];
 SET @next = NULL;
 SELECT TOP (1) @next = g.[grp]
-FROM [jobs] AS g WITH (READPAST, READCOMMITTEDLOCK)
+FROM [jobs] AS g WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
 WHERE g.[grp] IS NOT NULL AND (@start IS NULL OR g.[grp] >= @start)
 ORDER BY g.[grp];
 WHILE @visited < 500
@@ -150,7 +150,7 @@ IF @wrapped = 1 OR @start IS NULL BREAK;
 SET @wrapped = 1;
 SET @next = NULL;
 SELECT TOP (1) @next = g.[grp]
-FROM [jobs] AS g WITH (READPAST, READCOMMITTEDLOCK)
+FROM [jobs] AS g WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
 WHERE g.[grp] < @start
 ORDER BY g.[grp];
 IF @next IS NULL BREAK;
@@ -160,12 +160,12 @@ SET @visited = @visited + 1;
 BEGIN TRY
 SET @id = NULL;
 SELECT TOP (1) @id = h.[id], @head_group = h.[grp], @head_named = CONVERT(nvarchar(max), h.[grp]), @ready = CASE WHEN (h.[due] IS NULL OR h.[due] <= @now) AND (h.[lease] IS NULL OR h.[lease] <= @now) THEN 1 ELSE 0 END, @priority = h.[prio]
-FROM [jobs] AS h WITH (READCOMMITTEDLOCK, NOWAIT)
+FROM [jobs] AS h WITH (ROWLOCK, READCOMMITTEDLOCK, NOWAIT)
 WHERE h.[grp] = @value AND h.[prio] IS NOT NULL
 ORDER BY h.[prio], h.[id];
 IF @id IS NULL
 SELECT TOP (1) @id = h.[id], @head_group = h.[grp], @head_named = CONVERT(nvarchar(max), h.[grp]), @ready = CASE WHEN (h.[due] IS NULL OR h.[due] <= @now) AND (h.[lease] IS NULL OR h.[lease] <= @now) THEN 1 ELSE 0 END, @priority = h.[prio]
-FROM [jobs] AS h WITH (READCOMMITTEDLOCK, NOWAIT)
+FROM [jobs] AS h WITH (ROWLOCK, READCOMMITTEDLOCK, NOWAIT)
 WHERE h.[grp] = @value AND h.[prio] IS NULL
 ORDER BY h.[prio], h.[id];
 IF @id IS NOT NULL AND @ready = 1
@@ -176,7 +176,7 @@ IF ERROR_NUMBER() <> 1222 OR XACT_STATE() = -1 THROW;
 END CATCH;
 SET @next = NULL;
 SELECT TOP (1) @next = g.[grp]
-FROM [jobs] AS g WITH (READPAST, READCOMMITTEDLOCK)
+FROM [jobs] AS g WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
 WHERE g.[grp] > @value AND (@wrapped = 0 OR g.[grp] < @start)
 ORDER BY g.[grp];
 END;
@@ -196,16 +196,16 @@ BEGIN
 BEGIN TRY
 SET @id = NULL;
 SELECT TOP (1) @id = h.[id]
-FROM [jobs] AS h WITH (READCOMMITTEDLOCK, NOWAIT)
+FROM [jobs] AS h WITH (ROWLOCK, READCOMMITTEDLOCK, NOWAIT)
 WHERE h.[grp] = @value AND (CONVERT(nvarchar(max), h.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @value + N'|' AND h.[prio] IS NOT NULL
 ORDER BY h.[prio], h.[id];
 IF @id IS NULL
 SELECT TOP (1) @id = h.[id]
-FROM [jobs] AS h WITH (READCOMMITTEDLOCK, NOWAIT)
+FROM [jobs] AS h WITH (ROWLOCK, READCOMMITTEDLOCK, NOWAIT)
 WHERE h.[grp] = @value AND (CONVERT(nvarchar(max), h.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @value + N'|' AND h.[prio] IS NULL
 ORDER BY h.[prio], h.[id];
 IF @id IS NOT NULL AND NOT EXISTS (
-SELECT 1 FROM [jobs] AS o WITH (READCOMMITTEDLOCK, NOWAIT)
+SELECT 1 FROM [jobs] AS o WITH (ROWLOCK, READCOMMITTEDLOCK, NOWAIT)
 WHERE o.[grp] = @value AND (CONVERT(nvarchar(max), o.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @value + N'|' AND o.[id] <> @id AND o.[lease] > @now
 )
 BEGIN
@@ -252,19 +252,19 @@ DECLARE @queue TABLE (turn int NOT NULL PRIMARY KEY, value nvarchar(4000) NOT NU
 DECLARE @value nvarchar(4000), @found int, @id bigint;
 DECLARE @head TABLE (n int NOT NULL PRIMARY KEY, value nvarchar(4000) NOT NULL, named nvarchar(4000) NOT NULL, priority bigint NULL, id bigint NOT NULL);
 DECLARE @start nvarchar(4000), @next nvarchar(4000), @head_group nvarchar(4000), @head_named nvarchar(4000), @ready int, @visited int = 0, @wrapped int = 0, @priority bigint;
-DECLARE @pivot bigint = (SELECT CAST(FLOOR(CAST(MIN(m.[id]) AS decimal(38, 0)) + CAST(@p3 AS decimal(16, 15)) * (CAST(MAX(m.[id]) AS decimal(38, 0)) - CAST(MIN(m.[id]) AS decimal(38, 0)))) AS bigint) FROM [jobs] AS m WITH (READPAST, READCOMMITTEDLOCK));
+DECLARE @pivot bigint = (SELECT CAST(FLOOR(CAST(MIN(m.[id]) AS decimal(38, 0)) + CAST(@p3 AS decimal(16, 15)) * (CAST(MAX(m.[id]) AS decimal(38, 0)) - CAST(MIN(m.[id]) AS decimal(38, 0)))) AS bigint) FROM [jobs] AS m WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK));
 SELECT TOP (1) @start = g.[grp]
-FROM [jobs] AS g WITH (READPAST, READCOMMITTEDLOCK)
+FROM [jobs] AS g WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
 WHERE g.[grp] IS NOT NULL AND g.[id] >= @pivot
 ORDER BY g.[id];
 IF @start IS NULL
 SELECT TOP (1) @start = g.[grp]
-FROM [jobs] AS g WITH (READPAST, READCOMMITTEDLOCK)
+FROM [jobs] AS g WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
 WHERE g.[grp] IS NOT NULL
 ORDER BY g.[id];
 SET @next = NULL;
 SELECT TOP (1) @next = g.[grp]
-FROM [jobs] AS g WITH (READPAST, READCOMMITTEDLOCK)
+FROM [jobs] AS g WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
 WHERE g.[grp] IS NOT NULL AND (@start IS NULL OR g.[grp] >= @start)
 ORDER BY g.[grp];
 WHILE @visited < 500
@@ -275,7 +275,7 @@ IF @wrapped = 1 OR @start IS NULL BREAK;
 SET @wrapped = 1;
 SET @next = NULL;
 SELECT TOP (1) @next = g.[grp]
-FROM [jobs] AS g WITH (READPAST, READCOMMITTEDLOCK)
+FROM [jobs] AS g WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
 WHERE g.[grp] < @start
 ORDER BY g.[grp];
 IF @next IS NULL BREAK;
@@ -285,12 +285,12 @@ SET @visited = @visited + 1;
 BEGIN TRY
 SET @id = NULL;
 SELECT TOP (1) @id = h.[id], @head_group = h.[grp], @head_named = CONVERT(nvarchar(max), h.[grp]), @ready = CASE WHEN (h.[due] IS NULL OR h.[due] <= @now) AND (h.[lease] IS NULL OR h.[lease] <= @now) THEN 1 ELSE 0 END, @priority = h.[prio]
-FROM [jobs] AS h WITH (READCOMMITTEDLOCK, NOWAIT)
+FROM [jobs] AS h WITH (ROWLOCK, READCOMMITTEDLOCK, NOWAIT)
 WHERE h.[grp] = @value AND h.[prio] IS NOT NULL
 ORDER BY h.[prio], h.[id];
 IF @id IS NULL
 SELECT TOP (1) @id = h.[id], @head_group = h.[grp], @head_named = CONVERT(nvarchar(max), h.[grp]), @ready = CASE WHEN (h.[due] IS NULL OR h.[due] <= @now) AND (h.[lease] IS NULL OR h.[lease] <= @now) THEN 1 ELSE 0 END, @priority = h.[prio]
-FROM [jobs] AS h WITH (READCOMMITTEDLOCK, NOWAIT)
+FROM [jobs] AS h WITH (ROWLOCK, READCOMMITTEDLOCK, NOWAIT)
 WHERE h.[grp] = @value AND h.[prio] IS NULL
 ORDER BY h.[prio], h.[id];
 IF @id IS NOT NULL AND @ready = 1
@@ -301,7 +301,7 @@ IF ERROR_NUMBER() <> 1222 OR XACT_STATE() = -1 THROW;
 END CATCH;
 SET @next = NULL;
 SELECT TOP (1) @next = g.[grp]
-FROM [jobs] AS g WITH (READPAST, READCOMMITTEDLOCK)
+FROM [jobs] AS g WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
 WHERE g.[grp] > @value AND (@wrapped = 0 OR g.[grp] < @start)
 ORDER BY g.[grp];
 END;
@@ -321,16 +321,16 @@ BEGIN
 BEGIN TRY
 SET @id = NULL;
 SELECT TOP (1) @id = h.[id]
-FROM [jobs] AS h WITH (READCOMMITTEDLOCK, NOWAIT)
+FROM [jobs] AS h WITH (ROWLOCK, READCOMMITTEDLOCK, NOWAIT)
 WHERE h.[grp] = @value AND (CONVERT(nvarchar(max), h.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @value + N'|' AND h.[prio] IS NOT NULL
 ORDER BY h.[prio], h.[id];
 IF @id IS NULL
 SELECT TOP (1) @id = h.[id]
-FROM [jobs] AS h WITH (READCOMMITTEDLOCK, NOWAIT)
+FROM [jobs] AS h WITH (ROWLOCK, READCOMMITTEDLOCK, NOWAIT)
 WHERE h.[grp] = @value AND (CONVERT(nvarchar(max), h.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @value + N'|' AND h.[prio] IS NULL
 ORDER BY h.[prio], h.[id];
 IF @id IS NOT NULL AND NOT EXISTS (
-SELECT 1 FROM [jobs] AS o WITH (READCOMMITTEDLOCK, NOWAIT)
+SELECT 1 FROM [jobs] AS o WITH (ROWLOCK, READCOMMITTEDLOCK, NOWAIT)
 WHERE o.[grp] = @value AND (CONVERT(nvarchar(max), o.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @value + N'|' AND o.[id] <> @id AND o.[lease] > @now
 )
 BEGIN
@@ -374,8 +374,8 @@ SELECT
   CASE
     WHEN ty.name IN (N'nvarchar', N'nchar') THEN CONCAT(ty.name, N'(', CASE WHEN c.max_length = -1 THEN N'max' ELSE CONVERT(nvarchar(10), c.max_length / 2) END, N')')
     WHEN ty.name IN (N'varchar', N'char', N'varbinary', N'binary') THEN CONCAT(ty.name, N'(', CASE WHEN c.max_length = -1 THEN N'max' ELSE CONVERT(nvarchar(10), c.max_length) END, N')')
-    WHEN ty.name IN (N'decimal', N'numeric') THEN CONCAT(ty.name, N'(', c.precision, N', ', c.scale, N')')
-    WHEN ty.name IN (N'datetime2', N'datetimeoffset', N'time') THEN CONCAT(ty.name, N'(', c.scale, N')')
+    WHEN ty.name IN (N'decimal', N'numeric') THEN CONCAT(ty.name, N'(', c.[precision], N', ', c.[scale], N')')
+    WHEN ty.name IN (N'datetime2', N'datetimeoffset', N'time') THEN CONCAT(ty.name, N'(', c.[scale], N')')
     ELSE COALESCE(ty.name, TYPE_NAME(c.user_type_id))
   END AS type,
   CASE WHEN c.is_nullable = 1 THEN 1 ELSE 0 END AS nullable,
@@ -385,7 +385,7 @@ SELECT
     ELSE N'never'
   END AS [generated],
   CASE
-    WHEN ty.name IN (N'datetime2', N'datetimeoffset') THEN CONVERT(int, c.scale)
+    WHEN ty.name IN (N'datetime2', N'datetimeoffset') THEN CONVERT(int, c.[scale])
     WHEN ty.name = N'datetime' THEN 2
     WHEN ty.name IN (N'smalldatetime', N'date') THEN 0
   END AS [precision],
@@ -881,7 +881,7 @@ SELECT TOP (@limit)
   NULL AS reason,
   SUBSTRING(CONVERT(nvarchar(max), i.[pay]), 1, 400) AS payload,
   CONVERT(varchar(20), LEN(CONVERT(nvarchar(max), i.[pay]) + N'|') - 1) AS payload_length
-FROM [jobs] AS i WITH (READPAST, READCOMMITTEDLOCK)
+FROM [jobs] AS i WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
 WHERE (@from IS NULL OR (i.[grp] = @from AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @from + N'|')) AND (@after IS NULL OR i.[id] > @after)
 ORDER BY i.[id];
 
@@ -900,7 +900,7 @@ SELECT TOP (@limit)
   NULL AS reason,
   SUBSTRING(CONVERT(nvarchar(max), i.[pay]), 1, 400) AS payload,
   CONVERT(varchar(20), LEN(CONVERT(nvarchar(max), i.[pay]) + N'|') - 1) AS payload_length
-FROM [jobs] AS i WITH (READPAST, READCOMMITTEDLOCK)
+FROM [jobs] AS i WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
 WHERE (@from IS NULL OR (i.[grp] = @from AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @from + N'|')) AND (@after IS NULL OR i.[id] < @after)
 ORDER BY i.[id] DESC;
 
@@ -919,7 +919,7 @@ SELECT TOP (@limit)
   NULL AS processed,
   CONVERT(varchar(33), CONVERT(datetime2(7), SWITCHOFFSET(CONVERT(datetimeoffset(7), MIN(CASE WHEN (i.[due] IS NULL OR i.[due] <= @now) AND (i.[lease] IS NULL OR i.[lease] <= @now) AND i.[lease] IS NULL THEN i.[due] END)), '+00:00')), 126) AS oldest_due,
   CONVERT(varchar(20), DATEDIFF_BIG(millisecond, MIN(CASE WHEN (i.[due] IS NULL OR i.[due] <= @now) AND (i.[lease] IS NULL OR i.[lease] <= @now) AND i.[lease] IS NULL THEN i.[due] END), @now)) AS oldest_due_ms
-FROM [jobs] AS i WITH (READPAST, READCOMMITTEDLOCK)
+FROM [jobs] AS i WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
 WHERE (@from IS NULL OR (i.[grp] = @from AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @from + N'|'))
 GROUP BY i.[grp]
 ORDER BY i.[grp];
@@ -946,7 +946,7 @@ FROM @given AS g
 WHERE g.[n] = @n;
 SET @group_named = NULL;
 SELECT @value = i.[grp], @group_named = CONVERT(nvarchar(max), i.[grp])
-FROM [jobs] AS i WITH (READPAST, READCOMMITTEDLOCK)
+FROM [jobs] AS i WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
 WHERE i.[id] = @id AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @group + N'|' AND (i.[due] IS NULL OR i.[due] <= @now) AND (i.[lease] IS NULL OR i.[lease] <= @now);
 IF @group_named IS NOT NULL AND NOT EXISTS (SELECT 1 FROM @tried AS d WHERE d.name = @group_named)
 BEGIN
@@ -957,7 +957,7 @@ IF @granted >= 0
 BEGIN
 BEGIN TRY
 IF @id IS NOT NULL AND NOT EXISTS (
-SELECT 1 FROM [jobs] AS o WITH (READCOMMITTEDLOCK, NOWAIT)
+SELECT 1 FROM [jobs] AS o WITH (ROWLOCK, READCOMMITTEDLOCK, NOWAIT)
 WHERE o.[grp] = @value AND (CONVERT(nvarchar(max), o.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @value + N'|' AND o.[id] <> @id AND o.[lease] > @now
 )
 BEGIN

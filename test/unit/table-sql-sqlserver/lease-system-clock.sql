@@ -76,14 +76,14 @@ FROM (
     FROM (
 SELECT * FROM (
       SELECT TOP (@window) i.[due] AS due, i.[id] AS id
-      FROM [jobs] AS i WITH (READPAST, READCOMMITTEDLOCK)
+      FROM [jobs] AS i WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
       WHERE (i.[lease] IS NULL OR i.[lease] <= @now) AND i.[due] IS NULL
       ORDER BY i.[due], i.[id]
       ) AS range_1
       UNION ALL
       SELECT * FROM (
       SELECT TOP (@window) i.[due] AS due, i.[id] AS id
-      FROM [jobs] AS i WITH (READPAST, READCOMMITTEDLOCK)
+      FROM [jobs] AS i WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
       WHERE (i.[lease] IS NULL OR i.[lease] <= @now) AND i.[due] <= @now
       ORDER BY i.[due], i.[id]
       ) AS range_2
@@ -141,14 +141,14 @@ FROM (
     FROM (
 SELECT * FROM (
       SELECT TOP (@window) i.[due] AS due, i.[id] AS id
-      FROM [jobs] AS i WITH (READPAST, READCOMMITTEDLOCK)
+      FROM [jobs] AS i WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
       WHERE (i.[lease] IS NULL OR i.[lease] <= @now) AND i.[due] IS NULL
       ORDER BY i.[due], i.[id]
       ) AS range_1
       UNION ALL
       SELECT * FROM (
       SELECT TOP (@window) i.[due] AS due, i.[id] AS id
-      FROM [jobs] AS i WITH (READPAST, READCOMMITTEDLOCK)
+      FROM [jobs] AS i WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
       WHERE (i.[lease] IS NULL OR i.[lease] <= @now) AND i.[due] <= @now
       ORDER BY i.[due], i.[id]
       ) AS range_2
@@ -206,14 +206,14 @@ FROM (
     FROM (
 SELECT * FROM (
       SELECT TOP (@window) i.[due] AS due, i.[id] AS id
-      FROM [jobs] AS i WITH (READPAST, READCOMMITTEDLOCK)
+      FROM [jobs] AS i WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
       WHERE (i.[lease] IS NULL OR i.[lease] <= @now) AND i.[due] IS NULL
       ORDER BY i.[due], i.[id]
       ) AS range_1
       UNION ALL
       SELECT * FROM (
       SELECT TOP (@window) i.[due] AS due, i.[id] AS id
-      FROM [jobs] AS i WITH (READPAST, READCOMMITTEDLOCK)
+      FROM [jobs] AS i WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
       WHERE (i.[lease] IS NULL OR i.[lease] <= @now) AND i.[due] <= @now
       ORDER BY i.[due], i.[id]
       ) AS range_2
@@ -249,8 +249,8 @@ SELECT
   CASE
     WHEN ty.name IN (N'nvarchar', N'nchar') THEN CONCAT(ty.name, N'(', CASE WHEN c.max_length = -1 THEN N'max' ELSE CONVERT(nvarchar(10), c.max_length / 2) END, N')')
     WHEN ty.name IN (N'varchar', N'char', N'varbinary', N'binary') THEN CONCAT(ty.name, N'(', CASE WHEN c.max_length = -1 THEN N'max' ELSE CONVERT(nvarchar(10), c.max_length) END, N')')
-    WHEN ty.name IN (N'decimal', N'numeric') THEN CONCAT(ty.name, N'(', c.precision, N', ', c.scale, N')')
-    WHEN ty.name IN (N'datetime2', N'datetimeoffset', N'time') THEN CONCAT(ty.name, N'(', c.scale, N')')
+    WHEN ty.name IN (N'decimal', N'numeric') THEN CONCAT(ty.name, N'(', c.[precision], N', ', c.[scale], N')')
+    WHEN ty.name IN (N'datetime2', N'datetimeoffset', N'time') THEN CONCAT(ty.name, N'(', c.[scale], N')')
     ELSE COALESCE(ty.name, TYPE_NAME(c.user_type_id))
   END AS type,
   CASE WHEN c.is_nullable = 1 THEN 1 ELSE 0 END AS nullable,
@@ -260,7 +260,7 @@ SELECT
     ELSE N'never'
   END AS [generated],
   CASE
-    WHEN ty.name IN (N'datetime2', N'datetimeoffset') THEN CONVERT(int, c.scale)
+    WHEN ty.name IN (N'datetime2', N'datetimeoffset') THEN CONVERT(int, c.[scale])
     WHEN ty.name = N'datetime' THEN 2
     WHEN ty.name IN (N'smalldatetime', N'date') THEN 0
   END AS [precision],
@@ -623,7 +623,7 @@ SELECT TOP (@limit)
   NULL AS reason,
   NULL AS payload,
   NULL AS payload_length
-FROM [jobs] AS i WITH (READPAST, READCOMMITTEDLOCK)
+FROM [jobs] AS i WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
 WHERE (@after IS NULL OR i.[id] > @after)
 ORDER BY i.[id];
 
@@ -641,7 +641,7 @@ SELECT TOP (@limit)
   NULL AS reason,
   NULL AS payload,
   NULL AS payload_length
-FROM [jobs] AS i WITH (READPAST, READCOMMITTEDLOCK)
+FROM [jobs] AS i WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
 WHERE (@after IS NULL OR i.[id] < @after)
 ORDER BY i.[id] DESC;
 
@@ -659,7 +659,7 @@ SELECT TOP (@limit)
   NULL AS processed,
   CONVERT(varchar(33), CONVERT(datetime2(7), SWITCHOFFSET(CONVERT(datetimeoffset(7), MIN(CASE WHEN (i.[due] IS NULL OR i.[due] <= @now) AND (i.[lease] IS NULL OR i.[lease] <= @now) AND i.[lease] IS NULL THEN i.[due] END)), '+00:00')), 126) AS oldest_due,
   CONVERT(varchar(20), DATEDIFF_BIG(millisecond, MIN(CASE WHEN (i.[due] IS NULL OR i.[due] <= @now) AND (i.[lease] IS NULL OR i.[lease] <= @now) AND i.[lease] IS NULL THEN i.[due] END), @now)) AS oldest_due_ms
-FROM [jobs] AS i WITH (READPAST, READCOMMITTEDLOCK)
+FROM [jobs] AS i WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
 WHERE 1 = 1;
 
 -- take: now, leaseMs, named

@@ -46,12 +46,12 @@ BEGIN
 BEGIN TRY
 SET @id = NULL;
 SELECT TOP (1) @id = h.[id]
-FROM [jobs] AS h WITH (READCOMMITTEDLOCK, NOWAIT)
+FROM [jobs] AS h WITH (ROWLOCK, READCOMMITTEDLOCK, NOWAIT)
 WHERE h.[grp] = @value AND h.[done] IS NULL AND h.[prio] IS NOT NULL
 ORDER BY h.[prio], h.[due], h.[id];
 IF @id IS NULL
 SELECT TOP (1) @id = h.[id]
-FROM [jobs] AS h WITH (READCOMMITTEDLOCK, NOWAIT)
+FROM [jobs] AS h WITH (ROWLOCK, READCOMMITTEDLOCK, NOWAIT)
 WHERE h.[grp] = @value AND h.[done] IS NULL AND h.[prio] IS NULL
 ORDER BY h.[prio], h.[due], h.[id];
 INSERT INTO @claimed (turn, held, id, token, attempt, [group], [key])
@@ -89,17 +89,17 @@ DECLARE @head TABLE (n int NOT NULL PRIMARY KEY, value uniqueidentifier NOT NULL
 DECLARE @start uniqueidentifier, @next uniqueidentifier, @head_group uniqueidentifier, @head_named nvarchar(4000), @ready int, @visited int = 0, @wrapped int = 0, @priority bigint, @due datetime2(7);
 DECLARE @pivot uniqueidentifier = NEWID();
 SELECT TOP (1) @start = g.[grp]
-FROM [jobs] AS g WITH (READPAST, READCOMMITTEDLOCK)
+FROM [jobs] AS g WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
 WHERE g.[done] IS NULL AND g.[grp] IS NOT NULL AND g.[id] >= @pivot
 ORDER BY g.[id];
 IF @start IS NULL
 SELECT TOP (1) @start = g.[grp]
-FROM [jobs] AS g WITH (READPAST, READCOMMITTEDLOCK)
+FROM [jobs] AS g WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
 WHERE g.[done] IS NULL AND g.[grp] IS NOT NULL
 ORDER BY g.[id];
 SET @next = NULL;
 SELECT TOP (1) @next = g.[grp]
-FROM [jobs] AS g WITH (READPAST, READCOMMITTEDLOCK)
+FROM [jobs] AS g WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
 WHERE g.[done] IS NULL AND g.[grp] IS NOT NULL AND (@start IS NULL OR g.[grp] >= @start)
 ORDER BY g.[grp];
 WHILE @visited < 500
@@ -110,7 +110,7 @@ IF @wrapped = 1 OR @start IS NULL BREAK;
 SET @wrapped = 1;
 SET @next = NULL;
 SELECT TOP (1) @next = g.[grp]
-FROM [jobs] AS g WITH (READPAST, READCOMMITTEDLOCK)
+FROM [jobs] AS g WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
 WHERE g.[done] IS NULL AND g.[grp] < @start
 ORDER BY g.[grp];
 IF @next IS NULL BREAK;
@@ -120,12 +120,12 @@ SET @visited = @visited + 1;
 BEGIN TRY
 SET @id = NULL;
 SELECT TOP (1) @id = h.[id], @head_group = h.[grp], @head_named = LOWER(CONVERT(varchar(36), h.[grp])), @ready = CASE WHEN (h.[due] IS NULL OR h.[due] <= @now) THEN 1 ELSE 0 END, @priority = h.[prio], @due = h.[due]
-FROM [jobs] AS h WITH (READCOMMITTEDLOCK, NOWAIT)
+FROM [jobs] AS h WITH (ROWLOCK, READCOMMITTEDLOCK, NOWAIT)
 WHERE h.[grp] = @value AND h.[done] IS NULL AND h.[prio] IS NOT NULL
 ORDER BY h.[prio], h.[due], h.[id];
 IF @id IS NULL
 SELECT TOP (1) @id = h.[id], @head_group = h.[grp], @head_named = LOWER(CONVERT(varchar(36), h.[grp])), @ready = CASE WHEN (h.[due] IS NULL OR h.[due] <= @now) THEN 1 ELSE 0 END, @priority = h.[prio], @due = h.[due]
-FROM [jobs] AS h WITH (READCOMMITTEDLOCK, NOWAIT)
+FROM [jobs] AS h WITH (ROWLOCK, READCOMMITTEDLOCK, NOWAIT)
 WHERE h.[grp] = @value AND h.[done] IS NULL AND h.[prio] IS NULL
 ORDER BY h.[prio], h.[due], h.[id];
 IF @id IS NOT NULL AND @ready = 1
@@ -136,7 +136,7 @@ IF ERROR_NUMBER() <> 1222 OR XACT_STATE() = -1 THROW;
 END CATCH;
 SET @next = NULL;
 SELECT TOP (1) @next = g.[grp]
-FROM [jobs] AS g WITH (READPAST, READCOMMITTEDLOCK)
+FROM [jobs] AS g WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
 WHERE g.[done] IS NULL AND g.[grp] > @value AND (@wrapped = 0 OR g.[grp] < @start)
 ORDER BY g.[grp];
 END;
@@ -156,12 +156,12 @@ BEGIN
 BEGIN TRY
 SET @id = NULL;
 SELECT TOP (1) @id = h.[id]
-FROM [jobs] AS h WITH (READCOMMITTEDLOCK, NOWAIT)
+FROM [jobs] AS h WITH (ROWLOCK, READCOMMITTEDLOCK, NOWAIT)
 WHERE h.[grp] = @value AND h.[done] IS NULL AND h.[prio] IS NOT NULL
 ORDER BY h.[prio], h.[due], h.[id];
 IF @id IS NULL
 SELECT TOP (1) @id = h.[id]
-FROM [jobs] AS h WITH (READCOMMITTEDLOCK, NOWAIT)
+FROM [jobs] AS h WITH (ROWLOCK, READCOMMITTEDLOCK, NOWAIT)
 WHERE h.[grp] = @value AND h.[done] IS NULL AND h.[prio] IS NULL
 ORDER BY h.[prio], h.[due], h.[id];
 INSERT INTO @claimed (turn, held, id, token, attempt, [group], [key])
@@ -195,8 +195,8 @@ SELECT
   CASE
     WHEN ty.name IN (N'nvarchar', N'nchar') THEN CONCAT(ty.name, N'(', CASE WHEN c.max_length = -1 THEN N'max' ELSE CONVERT(nvarchar(10), c.max_length / 2) END, N')')
     WHEN ty.name IN (N'varchar', N'char', N'varbinary', N'binary') THEN CONCAT(ty.name, N'(', CASE WHEN c.max_length = -1 THEN N'max' ELSE CONVERT(nvarchar(10), c.max_length) END, N')')
-    WHEN ty.name IN (N'decimal', N'numeric') THEN CONCAT(ty.name, N'(', c.precision, N', ', c.scale, N')')
-    WHEN ty.name IN (N'datetime2', N'datetimeoffset', N'time') THEN CONCAT(ty.name, N'(', c.scale, N')')
+    WHEN ty.name IN (N'decimal', N'numeric') THEN CONCAT(ty.name, N'(', c.[precision], N', ', c.[scale], N')')
+    WHEN ty.name IN (N'datetime2', N'datetimeoffset', N'time') THEN CONCAT(ty.name, N'(', c.[scale], N')')
     ELSE COALESCE(ty.name, TYPE_NAME(c.user_type_id))
   END AS type,
   CASE WHEN c.is_nullable = 1 THEN 1 ELSE 0 END AS nullable,
@@ -206,7 +206,7 @@ SELECT
     ELSE N'never'
   END AS [generated],
   CASE
-    WHEN ty.name IN (N'datetime2', N'datetimeoffset') THEN CONVERT(int, c.scale)
+    WHEN ty.name IN (N'datetime2', N'datetimeoffset') THEN CONVERT(int, c.[scale])
     WHEN ty.name = N'datetime' THEN 2
     WHEN ty.name IN (N'smalldatetime', N'date') THEN 0
   END AS [precision],
@@ -351,7 +351,7 @@ DELETE i
 OUTPUT deleted.[id] INTO @gone (id)
 FROM (
   SELECT TOP (@limit) o.[id] AS id
-  FROM [jobs] AS o WITH (READPAST, READCOMMITTEDLOCK)
+  FROM [jobs] AS o WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
   WHERE o.[done] <= @old AND (@after IS NULL OR o.[id] > @after)
   ORDER BY o.[id]
 ) AS found
@@ -441,7 +441,7 @@ SELECT TOP (@limit)
   NULL AS reason,
   NULL AS payload,
   NULL AS payload_length
-FROM [jobs] AS i WITH (READPAST, READCOMMITTEDLOCK)
+FROM [jobs] AS i WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
 WHERE i.[done] IS NULL AND (@from IS NULL OR (i.[grp] = @from)) AND (@after IS NULL OR i.[id] > @after)
 ORDER BY i.[id];
 
@@ -460,7 +460,7 @@ SELECT TOP (@limit)
   NULL AS reason,
   NULL AS payload,
   NULL AS payload_length
-FROM [jobs] AS i WITH (READPAST, READCOMMITTEDLOCK)
+FROM [jobs] AS i WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
 WHERE i.[done] IS NULL AND (@from IS NULL OR (i.[grp] = @from)) AND (@after IS NULL OR i.[id] < @after)
 ORDER BY i.[id] DESC;
 
@@ -479,7 +479,7 @@ SELECT TOP (@limit)
   CONVERT(varchar(20), COUNT_BIG(CASE WHEN i.[done] IS NOT NULL THEN 1 END)) AS processed,
   CONVERT(varchar(33), CONVERT(datetime2(7), SWITCHOFFSET(CONVERT(datetimeoffset(7), MIN(CASE WHEN i.[done] IS NULL AND (i.[due] IS NULL OR i.[due] <= @now) THEN i.[due] END)), '+00:00')), 126) AS oldest_due,
   CONVERT(varchar(20), DATEDIFF_BIG(millisecond, MIN(CASE WHEN i.[done] IS NULL AND (i.[due] IS NULL OR i.[due] <= @now) THEN i.[due] END), @now)) AS oldest_due_ms
-FROM [jobs] AS i WITH (READPAST, READCOMMITTEDLOCK)
+FROM [jobs] AS i WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
 WHERE (@from IS NULL OR (i.[grp] = @from))
 GROUP BY i.[grp]
 ORDER BY i.[grp];
@@ -505,7 +505,7 @@ FROM @given AS g
 WHERE g.[n] = @n;
 SET @group_named = NULL;
 SELECT @value = i.[grp], @group_named = LOWER(CONVERT(varchar(36), i.[grp]))
-FROM [jobs] AS i WITH (READPAST, READCOMMITTEDLOCK)
+FROM [jobs] AS i WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
 WHERE i.[id] = @id AND i.[grp] = @group AND i.[done] IS NULL AND (i.[due] IS NULL OR i.[due] <= @now);
 IF @group_named IS NOT NULL AND NOT EXISTS (SELECT 1 FROM @tried AS d WHERE d.name = @group_named)
 BEGIN

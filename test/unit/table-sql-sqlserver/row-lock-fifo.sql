@@ -44,7 +44,7 @@ BEGIN
 BEGIN TRY
 SET @id = NULL;
 SELECT TOP (1) @id = h.[id]
-FROM [app].[jobs] AS h WITH (READCOMMITTEDLOCK, NOWAIT)
+FROM [app].[jobs] AS h WITH (ROWLOCK, READCOMMITTEDLOCK, NOWAIT)
 WHERE h.[grp] = @value AND (CONVERT(nvarchar(max), h.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @value + N'|'
 ORDER BY h.[due], h.[id];
 INSERT INTO @claimed (turn, held, id, token, attempt, [group], [key], c0)
@@ -81,19 +81,19 @@ DECLARE @queue TABLE (turn int NOT NULL PRIMARY KEY, value nvarchar(4000) NOT NU
 DECLARE @value nvarchar(4000), @found int, @id bigint;
 DECLARE @head TABLE (n int NOT NULL PRIMARY KEY, value nvarchar(4000) NOT NULL, named nvarchar(4000) NOT NULL, due datetime2(7) NULL, id bigint NOT NULL);
 DECLARE @start nvarchar(4000), @next nvarchar(4000), @head_group nvarchar(4000), @head_named nvarchar(4000), @ready int, @visited int = 0, @wrapped int = 0, @due datetime2(7);
-DECLARE @pivot bigint = (SELECT CAST(FLOOR(CAST(MIN(m.[id]) AS decimal(38, 0)) + CAST(@p2 AS decimal(16, 15)) * (CAST(MAX(m.[id]) AS decimal(38, 0)) - CAST(MIN(m.[id]) AS decimal(38, 0)))) AS bigint) FROM [app].[jobs] AS m WITH (READPAST, READCOMMITTEDLOCK));
+DECLARE @pivot bigint = (SELECT CAST(FLOOR(CAST(MIN(m.[id]) AS decimal(38, 0)) + CAST(@p2 AS decimal(16, 15)) * (CAST(MAX(m.[id]) AS decimal(38, 0)) - CAST(MIN(m.[id]) AS decimal(38, 0)))) AS bigint) FROM [app].[jobs] AS m WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK));
 SELECT TOP (1) @start = g.[grp]
-FROM [app].[jobs] AS g WITH (READPAST, READCOMMITTEDLOCK)
+FROM [app].[jobs] AS g WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
 WHERE g.[grp] IS NOT NULL AND g.[id] >= @pivot
 ORDER BY g.[id];
 IF @start IS NULL
 SELECT TOP (1) @start = g.[grp]
-FROM [app].[jobs] AS g WITH (READPAST, READCOMMITTEDLOCK)
+FROM [app].[jobs] AS g WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
 WHERE g.[grp] IS NOT NULL
 ORDER BY g.[id];
 SET @next = NULL;
 SELECT TOP (1) @next = g.[grp]
-FROM [app].[jobs] AS g WITH (READPAST, READCOMMITTEDLOCK)
+FROM [app].[jobs] AS g WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
 WHERE g.[grp] IS NOT NULL AND (@start IS NULL OR g.[grp] >= @start)
 ORDER BY g.[grp];
 WHILE @visited < 500
@@ -104,7 +104,7 @@ IF @wrapped = 1 OR @start IS NULL BREAK;
 SET @wrapped = 1;
 SET @next = NULL;
 SELECT TOP (1) @next = g.[grp]
-FROM [app].[jobs] AS g WITH (READPAST, READCOMMITTEDLOCK)
+FROM [app].[jobs] AS g WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
 WHERE g.[grp] < @start
 ORDER BY g.[grp];
 IF @next IS NULL BREAK;
@@ -114,7 +114,7 @@ SET @visited = @visited + 1;
 BEGIN TRY
 SET @id = NULL;
 SELECT TOP (1) @id = h.[id], @head_group = h.[grp], @head_named = CONVERT(nvarchar(max), h.[grp]), @ready = CASE WHEN (h.[due] IS NULL OR h.[due] <= @now) THEN 1 ELSE 0 END, @due = h.[due]
-FROM [app].[jobs] AS h WITH (READCOMMITTEDLOCK, NOWAIT)
+FROM [app].[jobs] AS h WITH (ROWLOCK, READCOMMITTEDLOCK, NOWAIT)
 WHERE h.[grp] = @value
 ORDER BY h.[due], h.[id];
 IF @id IS NOT NULL AND @ready = 1
@@ -125,7 +125,7 @@ IF ERROR_NUMBER() <> 1222 OR XACT_STATE() = -1 THROW;
 END CATCH;
 SET @next = NULL;
 SELECT TOP (1) @next = g.[grp]
-FROM [app].[jobs] AS g WITH (READPAST, READCOMMITTEDLOCK)
+FROM [app].[jobs] AS g WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
 WHERE g.[grp] > @value AND (@wrapped = 0 OR g.[grp] < @start)
 ORDER BY g.[grp];
 END;
@@ -145,7 +145,7 @@ BEGIN
 BEGIN TRY
 SET @id = NULL;
 SELECT TOP (1) @id = h.[id]
-FROM [app].[jobs] AS h WITH (READCOMMITTEDLOCK, NOWAIT)
+FROM [app].[jobs] AS h WITH (ROWLOCK, READCOMMITTEDLOCK, NOWAIT)
 WHERE h.[grp] = @value AND (CONVERT(nvarchar(max), h.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @value + N'|'
 ORDER BY h.[due], h.[id];
 INSERT INTO @claimed (turn, held, id, token, attempt, [group], [key], c0)
@@ -180,8 +180,8 @@ SELECT
   CASE
     WHEN ty.name IN (N'nvarchar', N'nchar') THEN CONCAT(ty.name, N'(', CASE WHEN c.max_length = -1 THEN N'max' ELSE CONVERT(nvarchar(10), c.max_length / 2) END, N')')
     WHEN ty.name IN (N'varchar', N'char', N'varbinary', N'binary') THEN CONCAT(ty.name, N'(', CASE WHEN c.max_length = -1 THEN N'max' ELSE CONVERT(nvarchar(10), c.max_length) END, N')')
-    WHEN ty.name IN (N'decimal', N'numeric') THEN CONCAT(ty.name, N'(', c.precision, N', ', c.scale, N')')
-    WHEN ty.name IN (N'datetime2', N'datetimeoffset', N'time') THEN CONCAT(ty.name, N'(', c.scale, N')')
+    WHEN ty.name IN (N'decimal', N'numeric') THEN CONCAT(ty.name, N'(', c.[precision], N', ', c.[scale], N')')
+    WHEN ty.name IN (N'datetime2', N'datetimeoffset', N'time') THEN CONCAT(ty.name, N'(', c.[scale], N')')
     ELSE COALESCE(ty.name, TYPE_NAME(c.user_type_id))
   END AS type,
   CASE WHEN c.is_nullable = 1 THEN 1 ELSE 0 END AS nullable,
@@ -191,7 +191,7 @@ SELECT
     ELSE N'never'
   END AS [generated],
   CASE
-    WHEN ty.name IN (N'datetime2', N'datetimeoffset') THEN CONVERT(int, c.scale)
+    WHEN ty.name IN (N'datetime2', N'datetimeoffset') THEN CONVERT(int, c.[scale])
     WHEN ty.name = N'datetime' THEN 2
     WHEN ty.name IN (N'smalldatetime', N'date') THEN 0
   END AS [precision],
@@ -509,7 +509,7 @@ SELECT TOP (@limit)
   NULL AS reason,
   SUBSTRING(CONVERT(nvarchar(max), i.[pay]), 1, 400) AS payload,
   CONVERT(varchar(20), LEN(CONVERT(nvarchar(max), i.[pay]) + N'|') - 1) AS payload_length
-FROM [app].[jobs] AS i WITH (READPAST, READCOMMITTEDLOCK)
+FROM [app].[jobs] AS i WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
 WHERE (@from IS NULL OR (i.[grp] = @from AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @from + N'|')) AND (@after IS NULL OR i.[id] > @after)
 ORDER BY i.[id];
 
@@ -528,7 +528,7 @@ SELECT TOP (@limit)
   NULL AS reason,
   SUBSTRING(CONVERT(nvarchar(max), i.[pay]), 1, 400) AS payload,
   CONVERT(varchar(20), LEN(CONVERT(nvarchar(max), i.[pay]) + N'|') - 1) AS payload_length
-FROM [app].[jobs] AS i WITH (READPAST, READCOMMITTEDLOCK)
+FROM [app].[jobs] AS i WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
 WHERE (@from IS NULL OR (i.[grp] = @from AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @from + N'|')) AND (@after IS NULL OR i.[id] < @after)
 ORDER BY i.[id] DESC;
 
@@ -547,7 +547,7 @@ SELECT TOP (@limit)
   NULL AS processed,
   CONVERT(varchar(33), CONVERT(datetime2(7), SWITCHOFFSET(CONVERT(datetimeoffset(7), MIN(CASE WHEN (i.[due] IS NULL OR i.[due] <= @now) THEN i.[due] END)), '+00:00')), 126) AS oldest_due,
   CONVERT(varchar(20), DATEDIFF_BIG(millisecond, MIN(CASE WHEN (i.[due] IS NULL OR i.[due] <= @now) THEN i.[due] END), @now)) AS oldest_due_ms
-FROM [app].[jobs] AS i WITH (READPAST, READCOMMITTEDLOCK)
+FROM [app].[jobs] AS i WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
 WHERE (@from IS NULL OR (i.[grp] = @from AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @from + N'|'))
 GROUP BY i.[grp]
 ORDER BY i.[grp];
@@ -573,7 +573,7 @@ FROM @given AS g
 WHERE g.[n] = @n;
 SET @group_named = NULL;
 SELECT @value = i.[grp], @group_named = CONVERT(nvarchar(max), i.[grp])
-FROM [app].[jobs] AS i WITH (READPAST, READCOMMITTEDLOCK)
+FROM [app].[jobs] AS i WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
 WHERE i.[id] = @id AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @group + N'|' AND (i.[due] IS NULL OR i.[due] <= @now);
 IF @group_named IS NOT NULL AND NOT EXISTS (SELECT 1 FROM @tried AS d WHERE d.name = @group_named)
 BEGIN

@@ -37,14 +37,14 @@ SELECT TOP (@window) ROW_NUMBER() OVER (ORDER BY CASE WHEN due_row.priority IS N
 FROM (
 SELECT * FROM (
       SELECT TOP (@window) i.[prio] AS priority, i.[id] AS id, CONVERT(nvarchar(max), i.[id]) AS named
-      FROM [odd ]]name] AS i WITH (READPAST, READCOMMITTEDLOCK)
+      FROM [odd ]]name] AS i WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
       WHERE i.[prio] IS NOT NULL
       ORDER BY i.[prio], i.[id]
       ) AS range_1
       UNION ALL
       SELECT * FROM (
       SELECT TOP (@window) i.[prio] AS priority, i.[id] AS id, CONVERT(nvarchar(max), i.[id]) AS named
-      FROM [odd ]]name] AS i WITH (READPAST, READCOMMITTEDLOCK)
+      FROM [odd ]]name] AS i WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
       WHERE i.[prio] IS NULL
       ORDER BY i.[prio], i.[id]
       ) AS range_2
@@ -102,14 +102,14 @@ SELECT TOP (@window) ROW_NUMBER() OVER (ORDER BY CASE WHEN due_row.priority IS N
 FROM (
 SELECT * FROM (
       SELECT TOP (@window) i.[prio] AS priority, i.[id] AS id, CONVERT(nvarchar(max), i.[id]) AS named
-      FROM [odd ]]name] AS i WITH (READPAST, READCOMMITTEDLOCK)
+      FROM [odd ]]name] AS i WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
       WHERE i.[prio] IS NOT NULL
       ORDER BY i.[prio], i.[id]
       ) AS range_1
       UNION ALL
       SELECT * FROM (
       SELECT TOP (@window) i.[prio] AS priority, i.[id] AS id, CONVERT(nvarchar(max), i.[id]) AS named
-      FROM [odd ]]name] AS i WITH (READPAST, READCOMMITTEDLOCK)
+      FROM [odd ]]name] AS i WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
       WHERE i.[prio] IS NULL
       ORDER BY i.[prio], i.[id]
       ) AS range_2
@@ -163,8 +163,8 @@ SELECT
   CASE
     WHEN ty.name IN (N'nvarchar', N'nchar') THEN CONCAT(ty.name, N'(', CASE WHEN c.max_length = -1 THEN N'max' ELSE CONVERT(nvarchar(10), c.max_length / 2) END, N')')
     WHEN ty.name IN (N'varchar', N'char', N'varbinary', N'binary') THEN CONCAT(ty.name, N'(', CASE WHEN c.max_length = -1 THEN N'max' ELSE CONVERT(nvarchar(10), c.max_length) END, N')')
-    WHEN ty.name IN (N'decimal', N'numeric') THEN CONCAT(ty.name, N'(', c.precision, N', ', c.scale, N')')
-    WHEN ty.name IN (N'datetime2', N'datetimeoffset', N'time') THEN CONCAT(ty.name, N'(', c.scale, N')')
+    WHEN ty.name IN (N'decimal', N'numeric') THEN CONCAT(ty.name, N'(', c.[precision], N', ', c.[scale], N')')
+    WHEN ty.name IN (N'datetime2', N'datetimeoffset', N'time') THEN CONCAT(ty.name, N'(', c.[scale], N')')
     ELSE COALESCE(ty.name, TYPE_NAME(c.user_type_id))
   END AS type,
   CASE WHEN c.is_nullable = 1 THEN 1 ELSE 0 END AS nullable,
@@ -174,7 +174,7 @@ SELECT
     ELSE N'never'
   END AS [generated],
   CASE
-    WHEN ty.name IN (N'datetime2', N'datetimeoffset') THEN CONVERT(int, c.scale)
+    WHEN ty.name IN (N'datetime2', N'datetimeoffset') THEN CONVERT(int, c.[scale])
     WHEN ty.name = N'datetime' THEN 2
     WHEN ty.name IN (N'smalldatetime', N'date') THEN 0
   END AS [precision],
@@ -380,7 +380,7 @@ SELECT TOP (@limit)
   NULL AS reason,
   LOWER(CONVERT(varchar(max), SUBSTRING(CONVERT(varbinary(max), i.[pay]), 1, 400), 2)) AS payload,
   CONVERT(varchar(20), DATALENGTH(CONVERT(varbinary(max), i.[pay]))) AS payload_length
-FROM [odd ]]name] AS i WITH (READPAST, READCOMMITTEDLOCK)
+FROM [odd ]]name] AS i WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
 WHERE (@after IS NULL OR i.[id] > @after)
 ORDER BY i.[id];
 
@@ -398,7 +398,7 @@ SELECT TOP (@limit)
   NULL AS reason,
   LOWER(CONVERT(varchar(max), SUBSTRING(CONVERT(varbinary(max), i.[pay]), 1, 400), 2)) AS payload,
   CONVERT(varchar(20), DATALENGTH(CONVERT(varbinary(max), i.[pay]))) AS payload_length
-FROM [odd ]]name] AS i WITH (READPAST, READCOMMITTEDLOCK)
+FROM [odd ]]name] AS i WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
 WHERE (@after IS NULL OR i.[id] < @after)
 ORDER BY i.[id] DESC;
 
@@ -415,7 +415,7 @@ SELECT TOP (@limit)
   NULL AS processed,
   NULL AS oldest_due,
   NULL AS oldest_due_ms
-FROM [odd ]]name] AS i WITH (READPAST, READCOMMITTEDLOCK)
+FROM [odd ]]name] AS i WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
 WHERE 1 = 1;
 
 -- take: named

@@ -41,14 +41,14 @@ SELECT TOP (@window) ROW_NUMBER() OVER (ORDER BY due_row.due, due_row.id), due_r
 FROM (
 SELECT * FROM (
       SELECT TOP (@window) i.[due] AS due, i.[id] AS id, CONVERT(varchar(20), i.[id]) AS named
-      FROM [app].[jobs] AS i WITH (READPAST, READCOMMITTEDLOCK)
+      FROM [app].[jobs] AS i WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
       WHERE i.[grp] = @group AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @group + N'|' AND i.[done] IS NULL AND i.[due] IS NULL
       ORDER BY i.[due], i.[id]
       ) AS range_1
       UNION ALL
       SELECT * FROM (
       SELECT TOP (@window) i.[due] AS due, i.[id] AS id, CONVERT(varchar(20), i.[id]) AS named
-      FROM [app].[jobs] AS i WITH (READPAST, READCOMMITTEDLOCK)
+      FROM [app].[jobs] AS i WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
       WHERE i.[grp] = @group AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @group + N'|' AND i.[done] IS NULL AND i.[due] <= @now
       ORDER BY i.[due], i.[id]
       ) AS range_2
@@ -107,14 +107,14 @@ SELECT TOP (@window) ROW_NUMBER() OVER (ORDER BY due_row.due, due_row.id), due_r
 FROM (
 SELECT * FROM (
       SELECT TOP (@window) i.[due] AS due, i.[id] AS id, CONVERT(varchar(20), i.[id]) AS named
-      FROM [app].[jobs] AS i WITH (READPAST, READCOMMITTEDLOCK)
+      FROM [app].[jobs] AS i WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
       WHERE i.[done] IS NULL AND i.[due] IS NULL
       ORDER BY i.[due], i.[id]
       ) AS range_1
       UNION ALL
       SELECT * FROM (
       SELECT TOP (@window) i.[due] AS due, i.[id] AS id, CONVERT(varchar(20), i.[id]) AS named
-      FROM [app].[jobs] AS i WITH (READPAST, READCOMMITTEDLOCK)
+      FROM [app].[jobs] AS i WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
       WHERE i.[done] IS NULL AND i.[due] <= @now
       ORDER BY i.[due], i.[id]
       ) AS range_2
@@ -164,8 +164,8 @@ SELECT
   CASE
     WHEN ty.name IN (N'nvarchar', N'nchar') THEN CONCAT(ty.name, N'(', CASE WHEN c.max_length = -1 THEN N'max' ELSE CONVERT(nvarchar(10), c.max_length / 2) END, N')')
     WHEN ty.name IN (N'varchar', N'char', N'varbinary', N'binary') THEN CONCAT(ty.name, N'(', CASE WHEN c.max_length = -1 THEN N'max' ELSE CONVERT(nvarchar(10), c.max_length) END, N')')
-    WHEN ty.name IN (N'decimal', N'numeric') THEN CONCAT(ty.name, N'(', c.precision, N', ', c.scale, N')')
-    WHEN ty.name IN (N'datetime2', N'datetimeoffset', N'time') THEN CONCAT(ty.name, N'(', c.scale, N')')
+    WHEN ty.name IN (N'decimal', N'numeric') THEN CONCAT(ty.name, N'(', c.[precision], N', ', c.[scale], N')')
+    WHEN ty.name IN (N'datetime2', N'datetimeoffset', N'time') THEN CONCAT(ty.name, N'(', c.[scale], N')')
     ELSE COALESCE(ty.name, TYPE_NAME(c.user_type_id))
   END AS type,
   CASE WHEN c.is_nullable = 1 THEN 1 ELSE 0 END AS nullable,
@@ -175,7 +175,7 @@ SELECT
     ELSE N'never'
   END AS [generated],
   CASE
-    WHEN ty.name IN (N'datetime2', N'datetimeoffset') THEN CONVERT(int, c.scale)
+    WHEN ty.name IN (N'datetime2', N'datetimeoffset') THEN CONVERT(int, c.[scale])
     WHEN ty.name = N'datetime' THEN 2
     WHEN ty.name IN (N'smalldatetime', N'date') THEN 0
   END AS [precision],
@@ -390,7 +390,7 @@ DELETE i
 OUTPUT deleted.[id] INTO @gone (id)
 FROM (
   SELECT TOP (@limit) o.[id] AS id
-  FROM [app].[jobs] AS o WITH (READPAST, READCOMMITTEDLOCK)
+  FROM [app].[jobs] AS o WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
   WHERE o.[done] <= @old AND (@after IS NULL OR o.[id] > @after)
   ORDER BY o.[id]
 ) AS found
@@ -508,7 +508,7 @@ SELECT TOP (@limit)
   CONVERT(nvarchar(max), i.[why]) AS reason,
   SUBSTRING(CONVERT(nvarchar(max), i.[pay]), 1, 400) AS payload,
   CONVERT(varchar(20), LEN(CONVERT(nvarchar(max), i.[pay]) + N'|') - 1) AS payload_length
-FROM [app].[jobs] AS i WITH (READPAST, READCOMMITTEDLOCK)
+FROM [app].[jobs] AS i WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
 WHERE i.[done] IS NULL AND (@from IS NULL OR (i.[grp] = @from AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @from + N'|')) AND (@after IS NULL OR i.[id] > @after)
 ORDER BY i.[id];
 
@@ -527,7 +527,7 @@ SELECT TOP (@limit)
   NULL AS reason,
   SUBSTRING(CONVERT(nvarchar(max), i.[pay]), 1, 400) AS payload,
   CONVERT(varchar(20), LEN(CONVERT(nvarchar(max), i.[pay]) + N'|') - 1) AS payload_length
-FROM [app].[jobs] AS i WITH (READPAST, READCOMMITTEDLOCK)
+FROM [app].[jobs] AS i WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
 WHERE i.[done] IS NULL AND (@from IS NULL OR (i.[grp] = @from AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @from + N'|')) AND (@after IS NULL OR i.[id] < @after)
 ORDER BY i.[id] DESC;
 
@@ -546,7 +546,7 @@ SELECT TOP (@limit)
   CONVERT(varchar(20), COUNT_BIG(CASE WHEN i.[done] IS NOT NULL THEN 1 END)) AS processed,
   CONVERT(varchar(33), CONVERT(datetime2(7), SWITCHOFFSET(CONVERT(datetimeoffset(7), MIN(CASE WHEN i.[done] IS NULL AND (i.[due] IS NULL OR i.[due] <= @now) THEN i.[due] END)), '+00:00')), 126) AS oldest_due,
   CONVERT(varchar(20), DATEDIFF_BIG(millisecond, MIN(CASE WHEN i.[done] IS NULL AND (i.[due] IS NULL OR i.[due] <= @now) THEN i.[due] END), @now)) AS oldest_due_ms
-FROM [app].[jobs] AS i WITH (READPAST, READCOMMITTEDLOCK)
+FROM [app].[jobs] AS i WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
 WHERE (@from IS NULL OR (i.[grp] = @from AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @from + N'|'))
 GROUP BY i.[grp]
 ORDER BY i.[grp];
