@@ -93,14 +93,14 @@ export class MssqlConnection implements Connection {
   }
 
   /**
-   * Outside of a transaction each statement says what its BEGIN would have: the level, which a session keeps from
-   * the last one that used it, and that NOCOUNT is off. Where that is on, which a server can make the default,
-   * nothing says how many rows a statement changed. But for those that come first in their batch.
+   * Each statement puts NOCOUNT off, but for those that come first in their batch: where it is on, nothing says how
+   * many rows a statement changed, and a server can make that the default, or a handler's own text. Outside of a
+   * transaction it says the level too, which a session keeps from the last one that used it.
    */
   #prepared(text: string, params: readonly unknown[]): string {
-    if (this.#session.isOpen) return text;
     if (params.length === 0 && STANDS_FIRST.test(text)) return text;
-    return `SET NOCOUNT OFF; ${READ_COMMITTED}; ${text}`;
+    const level = this.#session.isOpen ? "" : `${READ_COMMITTED}; `;
+    return `SET NOCOUNT OFF; ${level}${text}`;
   }
 }
 

@@ -24,6 +24,7 @@ export interface TediousConnection {
   close(): void;
   /** What the server has said of the session's transaction: it tells each begin, commit and rollback. */
   readonly inTransaction?: unknown;
+  currentTransactionDescriptor?(): unknown;
 }
 
 export function isTediousConnection(value: unknown): value is TediousConnection {
@@ -83,6 +84,8 @@ export class MssqlSession {
   #isOpen = false;
   /** The server tells of transactions; one that speaks this protocol and does not is asked at the commit alone. */
   #tells = false;
+  /** Which one it is, as the driver names it to the server with each request. */
+  #begun: string | undefined;
   #endedBy: unknown;
   #broken: Error | undefined;
 
@@ -168,12 +171,19 @@ export class MssqlSession {
     await this.run(text);
     this.#isOpen = true;
     this.#tells = this.connection.inTransaction === true;
+    this.#begun = transactionOn(this.connection);
     this.#endedBy = undefined;
   }
 
   async commit(text: string): Promise<void> {
-    await this.run(text);
-    this.#isOpen = false;
+    try {
+      await this.run(text);
+      this.#isOpen = false;
+    } catch (error) {
+      // It was sent, and nobody knows what became of it.
+      if (isSessionLost(error)) this.#isOpen = false;
+      throw error;
+    }
   }
 
   /** Never refused: where the connection is in doubt it is closed, which rolls back all the same. */
@@ -183,8 +193,10 @@ export class MssqlSession {
     else this.connection.close();
   }
 
+  /** None is open any more, or another one. */
   #isOver(): boolean {
-    return this.#isOpen && this.#tells && this.connection.inTransaction !== true;
+    if (!this.#isOpen || !this.#tells) return false;
+    return this.connection.inTransaction !== true || transactionOn(this.connection) !== this.#begun;
   }
 
   #request(): MssqlRequest {
@@ -202,6 +214,11 @@ export class MssqlSession {
       throw error;
     }
   }
+}
+
+function transactionOn(connection: TediousConnection): string | undefined {
+  const descriptor: unknown = connection.currentTransactionDescriptor?.();
+  return descriptor instanceof Uint8Array ? Buffer.from(descriptor).toString("hex") : undefined;
 }
 
 /** @throws TypeError if the module makes no such requests. */

@@ -1,10 +1,55 @@
 import { describe, expect, test } from "vitest";
 import { EFFECT, openInbox } from "../support/inbox.ts";
-import { forEachSource } from "../support/sources.ts";
+import { forEachInbox, forEachSource } from "../support/sources.ts";
 import { TestClock } from "../support/test-clock.ts";
 import { eventually, latch, WatchedSource, work } from "../support/work-inbox.ts";
 
 describe("the completion of a message", () => {
+  forEachInbox({ connections: "one" }, (open, words) => {
+    test("a completion that changes no row rolls the handler's writes back, and reports nothing as done", async () => {
+      const inbox = await openInbox(open);
+      await inbox.insert({ key: "a" });
+      const { logger, stop } = work(
+        inbox.source,
+        async (_message, tx) => {
+          await tx.query(words.effect, ["a"]);
+          await tx.query(`UPDATE inbox SET claim_token = ${words.uuid}`);
+        },
+        { leaseMs: 600_000 },
+      );
+      await eventually(() => logger.of("lease_lost").length === 1);
+      await stop();
+      expect(await inbox.effects()).toEqual([]);
+      expect(await inbox.row("a")).toMatchObject({
+        state: "processing",
+        attempt: 0,
+        lastError: null,
+      });
+      expect(logger.of("lease_lost")[0]?.level).toBe("warn");
+    });
+  });
+
+  forEachInbox({ connections: "many" }, (open, words) => {
+    test("a message that another took while its handler ran keeps nothing of the handler", async () => {
+      const inbox = await openInbox(open);
+      await inbox.insert({ key: "a" });
+      const { logger, stop } = work(
+        inbox.source,
+        async (_message, tx) => {
+          await tx.query(words.effect, ["a"]);
+          await inbox.query(`UPDATE inbox SET claim_token = ${words.uuid}`);
+        },
+        { leaseMs: 600_000 },
+      );
+      await eventually(() => logger.of("lease_lost").length === 1);
+      const stolen = await inbox.row("a");
+      await stop();
+      expect(await inbox.effects()).toEqual([]);
+      expect({ ...(await inbox.row("a")), dueInMs: 0 }).toEqual({ ...stolen, dueInMs: 0 });
+      expect(stolen).toMatchObject({ state: "processing", attempt: 0, lastError: null });
+    });
+  });
+
   forEachSource({ connections: "one" }, (name, open) => {
     test("T14: an SQL error that the handler swallowed fails the message, with the error in its text", async () => {
       const inbox = await openInbox(open);
@@ -110,28 +155,6 @@ describe("the completion of a message", () => {
       }
     });
 
-    test("a completion that changes no row rolls the handler's writes back, and reports nothing as done", async () => {
-      const inbox = await openInbox(open);
-      await inbox.insert({ key: "a" });
-      const { logger, stop } = work(
-        inbox.source,
-        async (_message, tx) => {
-          await tx.query(EFFECT, ["a"]);
-          await tx.query("UPDATE inbox SET claim_token = gen_random_uuid()");
-        },
-        { leaseMs: 600_000 },
-      );
-      await eventually(() => logger.of("lease_lost").length === 1);
-      await stop();
-      expect(await inbox.effects()).toEqual([]);
-      expect(await inbox.row("a")).toMatchObject({
-        state: "processing",
-        attempt: 0,
-        lastError: null,
-      });
-      expect(logger.of("lease_lost")[0]?.level).toBe("warn");
-    });
-
     test.each(["repeatable read", "serializable"])(
       "is READ COMMITTED where sessions default to %s, and so is the claim",
       async (level) => {
@@ -166,25 +189,6 @@ describe("the completion of a message", () => {
   });
 
   forEachSource({ connections: "many" }, (_name, open) => {
-    test("a message that another took while its handler ran keeps nothing of the handler", async () => {
-      const inbox = await openInbox(open);
-      await inbox.insert({ key: "a" });
-      const { logger, stop } = work(
-        inbox.source,
-        async (_message, tx) => {
-          await tx.query(EFFECT, ["a"]);
-          await inbox.query("UPDATE inbox SET claim_token = gen_random_uuid()");
-        },
-        { leaseMs: 600_000 },
-      );
-      await eventually(() => logger.of("lease_lost").length === 1);
-      const stolen = await inbox.row("a");
-      await stop();
-      expect(await inbox.effects()).toEqual([]);
-      expect({ ...(await inbox.row("a")), dueInMs: 0 }).toEqual({ ...stolen, dueInMs: 0 });
-      expect(stolen).toMatchObject({ state: "processing", attempt: 0, lastError: null });
-    });
-
     test("T5: a deadlock or a lock that is not free spends no attempt, in the claim and in the completion", async () => {
       const inbox = await openInbox(open);
       await inbox.query(`CREATE TABLE trouble (state text, code text);

@@ -1,10 +1,60 @@
 import { describe, expect, test } from "vitest";
 import type { InboxTransaction } from "../../src/queuebox/index.ts";
 import { EFFECT, openInbox } from "../support/inbox.ts";
-import { forEachSource } from "../support/sources.ts";
+import { forEachInbox, forEachSource } from "../support/sources.ts";
 import { eventually, work } from "../support/work-inbox.ts";
 
 describe("the handler's transaction", () => {
+  forEachInbox({ connections: "one" }, (open, words) => {
+    test("waits for queries that the handler did not await", async () => {
+      const inbox = await openInbox(open);
+      await inbox.insert({ key: "a" });
+      const { stop } = work(inbox.source, (_message, tx) => {
+        for (const what of ["1", "2", "3"]) void tx.query(words.effect, [what]);
+      });
+      await eventually(async () => (await inbox.count("processed")) === 1);
+      await stop();
+      expect(await inbox.effects()).toEqual(["1", "2", "3"]);
+    });
+
+    test("a query that fails unawaited fails the message, and ends no process", async () => {
+      const inbox = await openInbox(open);
+      await inbox.insert({ key: "a" });
+      const { logger, stop } = work(inbox.source, (_message, tx) => {
+        void tx.query(words.effect, ["1"]);
+        void tx.query("SELECT 1 / 0");
+      });
+      await eventually(() => logger.of("retried").length === 1);
+      await stop();
+      expect((await inbox.row("a")).lastError).toMatch(/divi(sion|de) by zero/i);
+      expect(await inbox.effects()).toEqual([]);
+    });
+
+    test("refuses queries after the handler's end, and the client too", async () => {
+      const inbox = await openInbox(open);
+      await inbox.insert({ key: "a" }, { key: "b" });
+      const leaked: InboxTransaction[] = [];
+      const { stop } = work(inbox.source, async ({ idempotencyKey }, tx) => {
+        leaked.push(tx);
+        await tx.query(words.effect, [idempotencyKey]);
+        if (idempotencyKey === "a") throw new Error("no stock");
+      });
+      await eventually(async () => (await inbox.count("processed")) === 1);
+      await eventually(async () => (await inbox.row("a")).attempt === 1);
+      for (const tx of leaked) {
+        await expect(tx.query(words.effect, ["late"])).rejects.toMatchObject({
+          code: "TRANSACTION",
+          message: expect.stringContaining("the handler has ended"),
+        });
+        await expect(tx.sql`SELECT 1`).rejects.toThrow(/the handler has ended/);
+        expect(() => tx.client).toThrow(/the handler has ended/);
+        expect(Object.isFrozen(tx)).toBe(true);
+      }
+      await stop();
+      expect(await inbox.effects()).toEqual(["b"]);
+    });
+  });
+
   forEachSource({ connections: "one" }, (_name, open) => {
     test("takes SQL with the database's placeholders, and as a template that binds each value", async () => {
       const inbox = await openInbox(open);
@@ -69,54 +119,6 @@ describe("the handler's transaction", () => {
       });
       await eventually(async () => (await inbox.count("processed")) === 1);
       await stop();
-    });
-
-    test("waits for queries that the handler did not await", async () => {
-      const inbox = await openInbox(open);
-      await inbox.insert({ key: "a" });
-      const { stop } = work(inbox.source, (_message, tx) => {
-        for (const what of ["1", "2", "3"]) void tx.query(EFFECT, [what]);
-      });
-      await eventually(async () => (await inbox.count("processed")) === 1);
-      await stop();
-      expect(await inbox.effects()).toEqual(["1", "2", "3"]);
-    });
-
-    test("a query that fails unawaited fails the message, and ends no process", async () => {
-      const inbox = await openInbox(open);
-      await inbox.insert({ key: "a" });
-      const { logger, stop } = work(inbox.source, (_message, tx) => {
-        void tx.query(EFFECT, ["1"]);
-        void tx.query("SELECT 1 / 0");
-      });
-      await eventually(() => logger.of("retried").length === 1);
-      await stop();
-      expect((await inbox.row("a")).lastError).toMatch(/division by zero/);
-      expect(await inbox.effects()).toEqual([]);
-    });
-
-    test("refuses queries after the handler's end, and the client too", async () => {
-      const inbox = await openInbox(open);
-      await inbox.insert({ key: "a" }, { key: "b" });
-      const leaked: InboxTransaction[] = [];
-      const { stop } = work(inbox.source, async ({ idempotencyKey }, tx) => {
-        leaked.push(tx);
-        await tx.query(EFFECT, [idempotencyKey]);
-        if (idempotencyKey === "a") throw new Error("no stock");
-      });
-      await eventually(async () => (await inbox.count("processed")) === 1);
-      await eventually(async () => (await inbox.row("a")).attempt === 1);
-      for (const tx of leaked) {
-        await expect(tx.query(EFFECT, ["late"])).rejects.toMatchObject({
-          code: "TRANSACTION",
-          message: expect.stringContaining("the handler has ended"),
-        });
-        await expect(tx.sql`SELECT 1`).rejects.toThrow(/the handler has ended/);
-        expect(() => tx.client).toThrow(/the handler has ended/);
-        expect(Object.isFrozen(tx)).toBe(true);
-      }
-      await stop();
-      expect(await inbox.effects()).toEqual(["b"]);
     });
   });
 

@@ -184,21 +184,23 @@ describe("what is answered", () => {
 });
 
 describe("nothing depends on what the session had before", () => {
-  test("a statement of its own says the level, and puts NOCOUNT off; a transaction's does not need to", async () => {
+  test("a statement of its own says the level; each puts NOCOUNT off, whatever a handler's text did", async () => {
     const { connect, server } = await openServer();
     const connection = await connect();
     await connection.query("UPDATE t SET a = 1");
     await connection.query("UPDATE t SET a = @p1", [1]);
     await connection.begin();
+    await connection.query("SET NOCOUNT ON");
     await connection.query("UPDATE t SET a = @p1", [1]);
     await connection.commit();
-    expect(server.texts.slice(0, 4)).toEqual([
-      `SET NOCOUNT OFF; ${READ_COMMITTED}; UPDATE t SET a = 1`,
-      `SET NOCOUNT OFF; ${READ_COMMITTED}; UPDATE t SET a = @p1`,
-      BEGIN,
-      "UPDATE t SET a = @p1",
+    expect(server.said.slice(0, 5).map(({ before, text }) => [before, text])).toEqual([
+      [`SET NOCOUNT OFF; ${READ_COMMITTED}; `, "UPDATE t SET a = 1"],
+      [`SET NOCOUNT OFF; ${READ_COMMITTED}; `, "UPDATE t SET a = @p1"],
+      ["", BEGIN],
+      ["SET NOCOUNT OFF; ", "SET NOCOUNT ON"],
+      ["SET NOCOUNT OFF; ", "UPDATE t SET a = @p1"],
     ]);
-    expect(BEGIN).toContain("SET NOCOUNT OFF");
+    expect(BEGIN).toMatch(/^SET NOCOUNT OFF; SET XACT_ABORT OFF; /);
     expect(server.texts.at(-1)).toContain(READ_COMMITTED);
   });
 
@@ -310,6 +312,33 @@ describe("transactions", () => {
     expect(refused).toBeInstanceOf(TransactionError);
     expect(String(refused)).toContain("a statement has ended the transaction");
     expect(server.texts).toEqual([BEGIN, "EXEC p"]);
+  });
+
+  test("so does one that has begun another in its place", async () => {
+    const { connect, server } = await openServer();
+    server.answer = ({ text }) => (text === "EXEC p" ? ["committed", "begun"] : undefined);
+    const connection = await connect();
+    await connection.begin();
+    await connection.query("EXEC p");
+    expect(await rejection(connection.query("INSERT b"))).toBeInstanceOf(TransactionError);
+    expect(await rejection(connection.commit())).toBeInstanceOf(TransactionError);
+    await connection.rollback();
+    expect(server.texts).toEqual([
+      BEGIN,
+      "EXEC p",
+      `IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION; ${READ_COMMITTED}`,
+    ]);
+  });
+
+  test("a commit without an answer is nobody's guess, however often it is asked for", async () => {
+    const { connect, server } = await openServer();
+    server.answer = ({ text }) => (text.startsWith("IF @@TRANCOUNT = 1") ? "hang up" : undefined);
+    const connection = await connect();
+    await connection.begin();
+    const first = await rejection(connection.commit());
+    expect(isSessionLost(first)).toBe(true);
+    expect(await rejection(connection.commit())).toBe(first);
+    await connection.rollback();
   });
 
   test("a server that does not tell of transactions is asked at the commit", async () => {

@@ -13,6 +13,8 @@ import {
 export interface Said extends Call {
   /** Within `sp_executesql`, or as a batch of its own. */
   readonly kind: "batch" | "call";
+  /** What the adapter says before each statement; `text` is the statement alone. */
+  readonly before: string;
   readonly session: number;
 }
 
@@ -89,7 +91,7 @@ export class TdsServer {
           const said = {
             kind,
             session,
-            ...(kind === "call" ? readCall(data) : readBatch(data)),
+            ...apart(kind === "call" ? readCall(data) : readBatch(data)),
           } as const;
           const reply = this.#reply(said, transaction.isOpen);
           if (reply === "hang up") return socket.destroy();
@@ -121,6 +123,13 @@ export class TdsServer {
     if (said.text.startsWith("IF @@TRANCOUNT > 0")) return isOpen ? ["rolled back"] : [];
     return [];
   }
+}
+
+/** The statement, and the settings before it; those of a BEGIN are its own. */
+function apart(call: Call): Call & { readonly before: string } {
+  const found = /^(SET NOCOUNT OFF; (?:SET TRANSACTION [A-Z ]+; )?)(?!SET XACT)/.exec(call.text);
+  const before = found?.[1] ?? "";
+  return { ...call, before, text: call.text.slice(before.length) };
 }
 
 const BATCH = 1;

@@ -55,11 +55,11 @@ export function tokens(parts: readonly Part[], kind: "batch" | "call"): Buffer {
   const all = parts.flatMap((part): Buffer[] => {
     switch (part) {
       case "begun":
-        return [change(8, TRANSACTION, NOTHING)];
+        return [change(8, newTransaction(), NOTHING)];
       case "committed":
-        return [change(9, NOTHING, TRANSACTION)];
+        return [change(9, NOTHING, NO_TRANSACTION)];
       case "rolled back":
-        return [change(10, NOTHING, TRANSACTION)];
+        return [change(10, NOTHING, NO_TRANSACTION)];
       case "uncounted":
         return [done(statement, MORE, 0)];
       default:
@@ -76,7 +76,7 @@ export function tokens(parts: readonly Part[], kind: "batch" | "call"): Buffer {
 const MORE = 1;
 const FAILED = 2;
 const COUNTED = 0x10;
-const TRANSACTION = Buffer.from([1, 0, 0, 0, 0, 0, 0, 0]);
+const NO_TRANSACTION = Buffer.alloc(8);
 const NOTHING = Buffer.alloc(0);
 
 function done(token: number, status: number, count: number): Buffer {
@@ -85,6 +85,15 @@ function done(token: number, status: number, count: number): Buffer {
   buffer.writeUInt16LE(status, 1);
   buffer.writeBigUInt64LE(BigInt(count), 5);
   return buffer;
+}
+
+let begun = 0n;
+
+/** No two are the same. */
+function newTransaction(): Buffer {
+  const descriptor = Buffer.alloc(8);
+  descriptor.writeBigUInt64LE(++begun);
+  return descriptor;
 }
 
 function returnStatus(): Buffer {

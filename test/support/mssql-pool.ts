@@ -41,6 +41,7 @@ export function loadMssql(): Mssql {
 export function openMssqlPool(
   url: string,
   pool: { readonly max: number; readonly min?: number },
+  appName = "intray",
 ): MssqlPool {
   const { hostname, password, pathname, port, searchParams, username } = new URL(url);
   const { ConnectionPool } = loadMssql();
@@ -55,6 +56,7 @@ export function openMssqlPool(
     validateConnection: "socket",
     pool,
     options: {
+      appName,
       encrypt: searchParams.get("encrypt") !== "false",
       // That of a test's server is its own.
       trustServerCertificate: true,

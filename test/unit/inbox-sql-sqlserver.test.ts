@@ -120,12 +120,11 @@ describe.each(everything)("%s", (name, statement) => {
     if (!/claim/.test(name)) expect(alone).toEqual([]);
   });
 
-  test("names no column by itself where two tables have it", () => {
-    // A name in brackets stands behind a dot, an AS or an opening word, or is what a SET changes.
-    const bare = [...text.matchAll(/[=(<>] *(\[\w[\w$]*\])(?!\.)/g)]
-      .map(([match]) => match)
-      .filter((match) => !/^\(/.test(match));
-    expect(bare).toEqual([]);
+  test("says whose a column is by a name that the batch gives", () => {
+    const given = new Set([...text.matchAll(/\bAS (\w+)\b/g)].map(([, alias]) => alias));
+    for (const own of ["inserted", "sys"]) given.add(own);
+    const used = [...text.matchAll(/(?<![\w\]])(\w+)\.\[/g)].map(([, alias]) => alias);
+    expect(used.filter((alias) => !given.has(alias))).toEqual([]);
   });
 });
 
