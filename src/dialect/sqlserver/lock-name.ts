@@ -14,7 +14,7 @@ export function lockName(name: string): string {
 
 /** The name for a key of a service's own, which may be empty, as a name may not. */
 export function keyLockName(key: string): string {
-  return lockName(`COALESCE(NULLIF(${key}, N''), N' ')`);
+  return lockName(`COALESCE(NULLIF(${key}, N''), N'(no key)')`);
 }
 
 type Owner = "Session" | "Transaction";
