@@ -131,6 +131,59 @@ describe("rows in hand", () => {
   });
 });
 
+describe("where a server takes lock hints for comments", () => {
+  const whole = describeTable({
+    columns: {
+      id: ["bigint", "id"],
+      grp: ["text", "group"],
+      due: ["timestamp", "retryAfter"],
+      lease: ["timestamp", "lockedUntil"],
+      done: ["timestamp", "processedAt"],
+    },
+  });
+
+  test("a lease's UPDATE asks the whole question again of what it writes", () => {
+    const one = { ...settings, groups: "one", leaseMs: 1000 } as const;
+    const text = sqlserver.lease?.(whole, one).claim.text ?? "";
+    const [, inner = ""] = /WHERE l\.\[id\] = candidate\.id AND (.*)$/m.exec(text) ?? [];
+    const [, outer = ""] = /ON i\.\[id\] = picked\.id\nWHERE (.*)$/m.exec(text) ?? [];
+    for (const column of ["grp", "due", "lease", "done"]) expect(inner).toContain(`l.[${column}]`);
+    expect(outer).toBe(inner.replaceAll("l.[", "i.["));
+  });
+
+  test("a row lock's claim takes the row's application lock first, and asks the question under it", () => {
+    const { lockedUntil: _, ...roles } = whole.roles;
+    const table: TableDescription = { ...whole, form: "rowLock", roles };
+    const text = sqlserver.rowLock?.(table, { ...settings, groups: "one" }).claim.text ?? "";
+    const [looking = "", taking = ""] = text.split(/EXEC @granted = sp_getapplock .*\n/);
+    expect(looking).toContain("IF NOT EXISTS (SELECT 1 FROM @claimed AS t WHERE t.held = @id)");
+    expect(taking).toMatch(/^IF @granted >= 0\nBEGIN\nINSERT INTO @claimed /);
+    const [, conditions = ""] = /WHERE i\.\[id\] = @id AND (.*);$/m.exec(taking) ?? [];
+    for (const column of ["grp", "due", "done"]) expect(conditions).toContain(`i.[${column}]`);
+  });
+
+  test.each(["rowLock", "lease"] as const)(
+    "a group's claim, %s, holds its application lock before it reads the head",
+    (form) => {
+      const { lockedUntil, ...roles } = whole.roles;
+      const table: TableDescription = {
+        ...whole,
+        form,
+        fifo: "fifo",
+        roles: form === "lease" ? whole.roles : roles,
+      };
+      const one = { ...settings, groups: "one", leaseMs: 1000 } as const;
+      const built =
+        form === "lease" ? sqlserver.lease?.(table, one) : sqlserver.rowLock?.(table, one);
+      const [before = "", after = ""] = built?.claim.text.split("EXEC @granted = ") ?? [];
+      expect(before).not.toContain("FROM [jobs]");
+      expect(after).toContain("@LockOwner = N'Transaction', @LockTimeout = 0;\nIF @granted >= 0");
+      expect(after).toContain("SELECT TOP (1) @id = h.[id]");
+      expect(after.includes(`o.[${lockedUntil?.name}] > @now`)).toBe(form === "lease");
+    },
+  );
+});
+
 test("parts of a key that have collations of their own are told by one", () => {
   const table = describeTable({
     columns: { id: ["bigint", "id"], grp: ["text", "group"], note: "text" },
