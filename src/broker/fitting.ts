@@ -1,5 +1,5 @@
 import type { DatabaseFacts, FactsOfDatabase } from "../dialect/databases.ts";
-import type { FormName } from "../table/description.ts";
+import type { FormName, IsolationLevel } from "../table/description.ts";
 import type { formWords, Joined } from "../table/option-words.ts";
 import type { Queue } from "../table/queue.ts";
 import type { Sentence } from "../table/sentences.ts";
@@ -24,6 +24,7 @@ type FactsFault<Facts extends TableFacts, Database extends string> =
     ?
         | FormFault<Facts["form"], Known, Database>
         | LevelFault<Facts["isolation"], Known, Database>
+        | RowLockLevelFault<Facts["form"], Facts["isolation"], Known, Database>
         | ModeFault<Facts["mode"], Known, Database>
     : never;
 
@@ -53,6 +54,25 @@ type LevelFault<
         "noIsolation",
         { database: Database; isolation: Level; levels: Joined<Known["isolations"]> }
       >;
+
+/** Of a level that the database does open, where the claim of a row lock does not. */
+type RowLockLevelFault<
+  Form extends TableFacts["form"],
+  Level extends string,
+  Known extends DatabaseFacts,
+  Database extends string,
+> = Form extends "rowLock"
+  ? Known extends {
+      readonly rowLockIsolations: infer Levels extends readonly IsolationLevel[];
+    }
+    ? Level extends Exclude<Known["isolations"][number], Levels[number]>
+      ? Sentence<
+          "noRowLockIsolation",
+          { database: Database; isolation: Level; levels: Joined<Levels> }
+        >
+      : never
+    : never
+  : never;
 
 type ModeFault<
   Mode extends string,

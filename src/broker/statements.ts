@@ -76,6 +76,15 @@ export function checkForm(dialect: Dialect, table: TableDescription): void {
     const words = { database: name, isolation, levels: joined(features.isolations) };
     throw new TableError(`${label}: ${sentence("noIsolation", words)}`);
   }
+  const { rowLockIsolations = features.isolations } = features;
+  if (
+    isolation !== undefined &&
+    table.form === "rowLock" &&
+    !rowLockIsolations.includes(isolation)
+  ) {
+    const words = { database: name, isolation, levels: joined(rowLockIsolations) };
+    throw new TableError(`${label}: ${sentence("noRowLockIsolation", words)}`);
+  }
   if (mode !== undefined && !features.modes.includes(mode)) {
     const words = { database: name, mode, modes: joined(features.modes) };
     throw new TableError(`${label}: ${sentence("noMode", words)}`);

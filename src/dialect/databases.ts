@@ -4,6 +4,8 @@ import type { FormName, IsolationLevel, TransactionMode } from "../table/descrip
 export interface DatabaseFacts {
   readonly forms: readonly FormName[];
   readonly isolations: readonly IsolationLevel[];
+  /** Those that a row lock claim opens; left out: all of them. */
+  readonly rowLockIsolations?: readonly IsolationLevel[];
   readonly modes: readonly TransactionMode[];
   readonly listenNotify: boolean;
 }
@@ -32,6 +34,20 @@ export interface Databases {
     readonly forms: readonly ["lease", "advisoryLock"];
     readonly isolations: readonly [];
     readonly modes: readonly ["deferred", "immediate", "exclusive"];
+    readonly listenNotify: false;
+  };
+  /** SQL Server, and Azure SQL. */
+  readonly sqlserver: {
+    readonly forms: readonly ["rowLock", "lease", "advisoryLock"];
+    readonly isolations: readonly [
+      "readUncommitted",
+      "readCommitted",
+      "repeatableRead",
+      "serializable",
+      "snapshot",
+    ];
+    readonly rowLockIsolations: readonly ["readCommitted", "repeatableRead"];
+    readonly modes: readonly [];
     readonly listenNotify: false;
   };
 }

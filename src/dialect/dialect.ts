@@ -93,6 +93,8 @@ export interface TransactionStatements {
 export interface DialectFeatures {
   readonly forms: readonly FormName[];
   readonly isolations: readonly IsolationLevel[];
+  /** Those that the claim of a row lock opens, and so all its transaction. Default: all of `isolations`. */
+  readonly rowLockIsolations?: readonly IsolationLevel[];
   readonly modes: readonly TransactionMode[];
   readonly listenNotify: boolean;
   /**

@@ -43,6 +43,8 @@ export const sentences = {
   messageOption: "a message has no <option>: that is an option of the headers table",
   noForm: "rows are held by <form>, which <database> does not do; it does: <forms>",
   noIsolation: "<database> opens no transaction at isolation <isolation>; it opens <levels>",
+  noRowLockIsolation:
+    "the row lock claim opens no transaction at isolation <isolation> on <database>; it opens <levels>",
   noMode: "<database> opens no transaction in mode <mode>; it opens <modes>",
   noListening: "listenNotify takes a database with notifications; <database> has none",
   customDatabase: "the custom event <event> has no function for <database>",

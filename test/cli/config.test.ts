@@ -2,6 +2,7 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { repository } from "../support/package.ts";
+import { tsqlFaults } from "../support/tsql.ts";
 import { FOLDER, intray } from "./described/described-database.ts";
 import { folderWith, jsonError } from "./run-cli.ts";
 
@@ -236,5 +237,13 @@ describe("the commands on described tables", () => {
     const one = await intray(["ddl", "email_jobs", "--listen-notify"]);
     expect(one.stdout).toContain('CREATE TRIGGER "email_jobs_notify"');
     expect(one.stdout).not.toContain("steps");
+  });
+
+  test("ddl prints what sqlcmd takes, for SQL Server", async () => {
+    const { code, stdout } = await intray(["ddl", "email_jobs", "--dialect", "sqlserver"]);
+    expect(code).toBe(0);
+    expect(stdout).toContain("IF OBJECT_ID(N'[app].[email_jobs]', N'U') IS NULL");
+    expect(stdout).toContain("CREATE TABLE [app].[email_jobs] (");
+    expect(tsqlFaults(stdout)).toEqual([]);
   });
 });

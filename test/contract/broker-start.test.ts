@@ -41,7 +41,11 @@ describe("the start of a broker", () => {
       expect(broker.stats().every(({ state }) => state === "stopped")).toBe(true);
     });
 
-    test("23: warns of an isolation level at which row locks fail, where it is one", async () => {
+    test("23: warns of an isolation level at which row locks fail, where it is one and opened", async ({
+      skip,
+    }) => {
+      // SQL Server's row lock claim does not open it.
+      skip(dialect.features.rowLockIsolations?.includes("serializable") === false);
       const Strict = inboxTable("strict_jobs", { columns, isolation: "serializable" });
       const db = await openTables(open, [Strict, Plain]);
       const { broker, logger } = testBroker(db.source);
@@ -61,9 +65,7 @@ describe("the start of a broker", () => {
       expect(() => broker.route("snapshots", Snapshot.queue())).toThrow(TableError);
       expect(wrong).toThrow(TableError);
       expect(wrong).toThrow(
-        new RegExp(
-          `snapshot_jobs: ${dialect.name} opens no transaction at isolation snapshot; it opens .*readCommitted`,
-        ),
+        /snapshot_jobs: .*opens no transaction at isolation snapshot.*; it opens .*readCommitted/,
       );
     });
   });

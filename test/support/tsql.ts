@@ -4,6 +4,7 @@
  * fail on a server: names, types and what a feature allows are not known to a grammar.
  */
 import { CharStreams, CommonTokenStream } from "antlr4ts";
+import { PredictionMode } from "antlr4ts/atn/PredictionMode.js";
 import type { ParseTree } from "antlr4ts/tree/ParseTree.js";
 import { TSqlLexer } from "antlr4ts-sql/dist/src/grammar-output/tsql/TSqlLexer.js";
 import {
@@ -37,11 +38,19 @@ export function tsqlFaults(text: string, params?: number): string[] {
 
 function lexerOf(text: string): TSqlLexer {
   // The grammar's keywords are in capitals. The package's own stream for that has no text to read back.
-  const capitals = text.replace(/[a-z]/g, (letter) => letter.toUpperCase());
+  // NOWAIT is a hint that the grammar does not know; everything else keeps its place.
+  const known = text.replace(/, NOWAIT(?=\))/g, (hint) => " ".repeat(hint.length));
+  const capitals = known.replace(/[a-z]/g, (letter) => letter.toUpperCase());
   return new TSqlLexer(CharStreams.fromString(capitals));
 }
 
+/** Fast first: what that refuses is read again by all of the grammar, which alone is right then. */
 function grammarFaults(text: string): string[] {
+  const faults = grammarFaultsBy(text, PredictionMode.SLL);
+  return faults.length === 0 ? faults : grammarFaultsBy(text, PredictionMode.LL);
+}
+
+function grammarFaultsBy(text: string, mode: PredictionMode): string[] {
   const faults: string[] = [];
   const listener = {
     syntaxError(_on: unknown, _symbol: unknown, line: number, column: number, message: string) {
@@ -56,6 +65,7 @@ function grammarFaults(text: string): string[] {
   const parser = new TSqlParser(new CommonTokenStream(lexer));
   parser.removeErrorListeners();
   parser.addErrorListener(listener);
+  parser.interpreter.setPredictionMode(mode);
   const tree = parser.tsql_file();
   // "EXEC" may be left out of a batch's first call, so the grammar takes any words for one.
   for (const call of nodesOf(tree)) {

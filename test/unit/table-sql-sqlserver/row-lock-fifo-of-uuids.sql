@@ -1,0 +1,540 @@
+-- ack: given
+SET NOCOUNT ON;
+DECLARE @now datetime2(7) = SYSUTCDATETIME();
+DECLARE @given TABLE ([n] int NOT NULL PRIMARY KEY, [id] nvarchar(4000) NULL, [token] nvarchar(40) NULL, [attempt] bigint NULL, [delay] bigint NULL, [reason] nvarchar(max) NULL);
+INSERT INTO @given ([n], [id], [token], [attempt], [delay], [reason])
+SELECT g.[n], g.[id], g.[token], g.[attempt], g.[delay], g.[reason]
+FROM OPENJSON(@p1) WITH ([n] int '$[0]', [id] nvarchar(4000) '$[1]', [token] nvarchar(40) '$[2]', [attempt] bigint '$[3]', [delay] bigint '$[4]', [reason] nvarchar(max) '$[5]') AS g;
+DECLARE @answer TABLE (n int NOT NULL PRIMARY KEY, id nvarchar(4000) NOT NULL);
+DECLARE @n int = 0, @count int = (SELECT COUNT(*) FROM @given);
+DECLARE @id uniqueidentifier, @named nvarchar(4000), @token datetime2(7), @attempt bigint, @delay bigint, @reason nvarchar(max);
+WHILE @n < @count
+BEGIN
+SELECT @id = CAST(g.[id] AS uniqueidentifier), @named = g.[id], @token = CONVERT(datetime2(7), g.[token], 126), @attempt = g.[attempt], @delay = g.[delay], @reason = g.[reason]
+FROM @given AS g
+WHERE g.[n] = @n;
+UPDATE i
+SET [done] = @now
+OUTPUT @n, @named INTO @answer (n, id)
+FROM [jobs] AS i WITH (ROWLOCK, READCOMMITTEDLOCK)
+WHERE i.[id] = @id;
+SET @n = @n + 1;
+END;
+SELECT a.id
+FROM @answer AS a
+ORDER BY a.n;
+
+-- claim: limit, group
+SET NOCOUNT ON;
+DECLARE @limit int = CAST(@p1 AS int);
+DECLARE @now datetime2(7) = SYSUTCDATETIME();
+DECLARE @group uniqueidentifier = CAST(@p2 AS uniqueidentifier);
+DECLARE @queue TABLE (turn int NOT NULL PRIMARY KEY, value uniqueidentifier NOT NULL, named nvarchar(4000) NOT NULL);
+DECLARE @value uniqueidentifier, @found int, @id uniqueidentifier;
+INSERT INTO @queue (turn, value, named)
+SELECT 1, @group, LOWER(CONVERT(varchar(36), @group)) WHERE @group IS NOT NULL;
+SET @found = (SELECT COUNT(*) FROM @queue);
+DECLARE @claimed TABLE (turn int NOT NULL, held uniqueidentifier NULL, id nvarchar(4000) NULL, token nvarchar(40) NULL, attempt nvarchar(20) NULL, [group] nvarchar(4000) NULL, [key] nvarchar(max) NULL);
+DECLARE @turn int = 1, @taken int = 0, @granted int, @lock nvarchar(255), @named nvarchar(4000);
+WHILE @turn <= @found AND @taken < @limit
+BEGIN
+SELECT @value = q.value, @named = q.named FROM @queue AS q WHERE q.turn = @turn;
+SET @lock = CONVERT(nvarchar(255), CASE WHEN DATALENGTH(N'intray jobs/' + N'group ' + @named) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', N'intray jobs/' + N'group ' + @named), 2) ELSE N'intray jobs/' + N'group ' + @named END);
+EXEC @granted = sp_getapplock @Resource = @lock, @LockMode = N'Exclusive', @LockOwner = N'Transaction', @LockTimeout = 0;
+IF @granted >= 0
+BEGIN
+BEGIN TRY
+SET @id = NULL;
+SELECT TOP (1) @id = h.[id]
+FROM [jobs] AS h WITH (ROWLOCK, READCOMMITTEDLOCK, NOWAIT)
+WHERE h.[grp] = @value AND h.[done] IS NULL AND h.[prio] IS NOT NULL
+ORDER BY h.[prio], h.[due], h.[id];
+IF @id IS NULL
+SELECT TOP (1) @id = h.[id]
+FROM [jobs] AS h WITH (ROWLOCK, READCOMMITTEDLOCK, NOWAIT)
+WHERE h.[grp] = @value AND h.[done] IS NULL AND h.[prio] IS NULL
+ORDER BY h.[prio], h.[due], h.[id];
+INSERT INTO @claimed (turn, held, id, token, attempt, [group], [key])
+SELECT @turn,
+  i.[id],
+  LOWER(CONVERT(varchar(36), i.[id])),
+  NULL,
+  NULL,
+  LOWER(CONVERT(varchar(36), i.[grp])),
+  LOWER(CONVERT(varchar(36), i.[grp]))
+FROM [jobs] AS i WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
+WHERE i.[id] = @id AND i.[grp] = @value AND i.[done] IS NULL AND (i.[due] IS NULL OR i.[due] <= @now);
+END TRY
+BEGIN CATCH
+IF ERROR_NUMBER() <> 1222 OR XACT_STATE() = -1 THROW;
+END CATCH;
+IF EXISTS (SELECT 1 FROM @claimed AS t WHERE t.turn = @turn)
+SET @taken = @taken + 1;
+ELSE
+EXEC sp_releaseapplock @Resource = @lock, @LockOwner = N'Transaction';
+END;
+SET @turn = @turn + 1;
+END;
+SELECT t.id, t.token, t.attempt, t.[group], t.[key]
+FROM @claimed AS t
+ORDER BY t.turn;
+
+-- claim of every group: limit
+SET NOCOUNT ON;
+DECLARE @limit int = CAST(@p1 AS int);
+DECLARE @now datetime2(7) = SYSUTCDATETIME();
+DECLARE @queue TABLE (turn int NOT NULL PRIMARY KEY, value uniqueidentifier NOT NULL, named nvarchar(4000) NOT NULL);
+DECLARE @value uniqueidentifier, @found int, @id uniqueidentifier;
+DECLARE @head TABLE (n int NOT NULL PRIMARY KEY, value uniqueidentifier NOT NULL, named nvarchar(4000) NOT NULL, priority bigint NULL, due datetime2(7) NULL, id uniqueidentifier NOT NULL);
+DECLARE @start uniqueidentifier, @next uniqueidentifier, @head_group uniqueidentifier, @head_named nvarchar(4000), @ready int, @visited int = 0, @wrapped int = 0, @priority bigint, @due datetime2(7);
+DECLARE @pivot uniqueidentifier = NEWID();
+SELECT TOP (1) @start = g.[grp]
+FROM [jobs] AS g WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
+WHERE g.[done] IS NULL AND g.[grp] IS NOT NULL AND g.[id] >= @pivot
+ORDER BY g.[id];
+IF @start IS NULL
+SELECT TOP (1) @start = g.[grp]
+FROM [jobs] AS g WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
+WHERE g.[done] IS NULL AND g.[grp] IS NOT NULL
+ORDER BY g.[id];
+SET @next = NULL;
+SELECT TOP (1) @next = g.[grp]
+FROM [jobs] AS g WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
+WHERE g.[done] IS NULL AND g.[grp] IS NOT NULL AND (@start IS NULL OR g.[grp] >= @start)
+ORDER BY g.[grp];
+WHILE @visited < 500
+BEGIN
+IF @next IS NULL
+BEGIN
+IF @wrapped = 1 OR @start IS NULL BREAK;
+SET @wrapped = 1;
+SET @next = NULL;
+SELECT TOP (1) @next = g.[grp]
+FROM [jobs] AS g WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
+WHERE g.[done] IS NULL AND g.[grp] < @start
+ORDER BY g.[grp];
+IF @next IS NULL BREAK;
+END;
+SET @value = @next;
+SET @visited = @visited + 1;
+BEGIN TRY
+SET @id = NULL;
+SELECT TOP (1) @id = h.[id], @head_group = h.[grp], @head_named = LOWER(CONVERT(varchar(36), h.[grp])), @ready = CASE WHEN (h.[due] IS NULL OR h.[due] <= @now) THEN 1 ELSE 0 END, @priority = h.[prio], @due = h.[due]
+FROM [jobs] AS h WITH (ROWLOCK, READCOMMITTEDLOCK, NOWAIT)
+WHERE h.[grp] = @value AND h.[done] IS NULL AND h.[prio] IS NOT NULL
+ORDER BY h.[prio], h.[due], h.[id];
+IF @id IS NULL
+SELECT TOP (1) @id = h.[id], @head_group = h.[grp], @head_named = LOWER(CONVERT(varchar(36), h.[grp])), @ready = CASE WHEN (h.[due] IS NULL OR h.[due] <= @now) THEN 1 ELSE 0 END, @priority = h.[prio], @due = h.[due]
+FROM [jobs] AS h WITH (ROWLOCK, READCOMMITTEDLOCK, NOWAIT)
+WHERE h.[grp] = @value AND h.[done] IS NULL AND h.[prio] IS NULL
+ORDER BY h.[prio], h.[due], h.[id];
+IF @id IS NOT NULL AND @ready = 1
+INSERT INTO @head (n, value, named, priority, due, id) VALUES (@visited, @head_group, @head_named, @priority, @due, @id);
+END TRY
+BEGIN CATCH
+IF ERROR_NUMBER() <> 1222 OR XACT_STATE() = -1 THROW;
+END CATCH;
+SET @next = NULL;
+SELECT TOP (1) @next = g.[grp]
+FROM [jobs] AS g WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
+WHERE g.[done] IS NULL AND g.[grp] > @value AND (@wrapped = 0 OR g.[grp] < @start)
+ORDER BY g.[grp];
+END;
+INSERT INTO @queue (turn, value, named)
+SELECT ROW_NUMBER() OVER (ORDER BY CASE WHEN head.priority IS NULL THEN 1 ELSE 0 END, head.priority, head.due, head.id), head.value, head.named
+FROM @head AS head;
+SET @found = (SELECT COUNT(*) FROM @queue);
+DECLARE @claimed TABLE (turn int NOT NULL, held uniqueidentifier NULL, id nvarchar(4000) NULL, token nvarchar(40) NULL, attempt nvarchar(20) NULL, [group] nvarchar(4000) NULL, [key] nvarchar(max) NULL);
+DECLARE @turn int = 1, @taken int = 0, @granted int, @lock nvarchar(255), @named nvarchar(4000);
+WHILE @turn <= @found AND @taken < @limit
+BEGIN
+SELECT @value = q.value, @named = q.named FROM @queue AS q WHERE q.turn = @turn;
+SET @lock = CONVERT(nvarchar(255), CASE WHEN DATALENGTH(N'intray jobs/' + N'group ' + @named) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', N'intray jobs/' + N'group ' + @named), 2) ELSE N'intray jobs/' + N'group ' + @named END);
+EXEC @granted = sp_getapplock @Resource = @lock, @LockMode = N'Exclusive', @LockOwner = N'Transaction', @LockTimeout = 0;
+IF @granted >= 0
+BEGIN
+BEGIN TRY
+SET @id = NULL;
+SELECT TOP (1) @id = h.[id]
+FROM [jobs] AS h WITH (ROWLOCK, READCOMMITTEDLOCK, NOWAIT)
+WHERE h.[grp] = @value AND h.[done] IS NULL AND h.[prio] IS NOT NULL
+ORDER BY h.[prio], h.[due], h.[id];
+IF @id IS NULL
+SELECT TOP (1) @id = h.[id]
+FROM [jobs] AS h WITH (ROWLOCK, READCOMMITTEDLOCK, NOWAIT)
+WHERE h.[grp] = @value AND h.[done] IS NULL AND h.[prio] IS NULL
+ORDER BY h.[prio], h.[due], h.[id];
+INSERT INTO @claimed (turn, held, id, token, attempt, [group], [key])
+SELECT @turn,
+  i.[id],
+  LOWER(CONVERT(varchar(36), i.[id])),
+  NULL,
+  NULL,
+  LOWER(CONVERT(varchar(36), i.[grp])),
+  LOWER(CONVERT(varchar(36), i.[grp]))
+FROM [jobs] AS i WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
+WHERE i.[id] = @id AND i.[grp] = @value AND i.[done] IS NULL AND (i.[due] IS NULL OR i.[due] <= @now);
+END TRY
+BEGIN CATCH
+IF ERROR_NUMBER() <> 1222 OR XACT_STATE() = -1 THROW;
+END CATCH;
+IF EXISTS (SELECT 1 FROM @claimed AS t WHERE t.turn = @turn)
+SET @taken = @taken + 1;
+ELSE
+EXEC sp_releaseapplock @Resource = @lock, @LockOwner = N'Transaction';
+END;
+SET @turn = @turn + 1;
+END;
+SELECT t.id, t.token, t.attempt, t.[group], t.[key]
+FROM @claimed AS t
+ORDER BY t.turn;
+
+-- columns: 
+SELECT
+  c.name AS name,
+  CASE
+    WHEN ty.name IN (N'nvarchar', N'nchar') THEN CONCAT(ty.name, N'(', CASE WHEN c.max_length = -1 THEN N'max' ELSE CONVERT(nvarchar(10), c.max_length / 2) END, N')')
+    WHEN ty.name IN (N'varchar', N'char', N'varbinary', N'binary') THEN CONCAT(ty.name, N'(', CASE WHEN c.max_length = -1 THEN N'max' ELSE CONVERT(nvarchar(10), c.max_length) END, N')')
+    WHEN ty.name IN (N'decimal', N'numeric') THEN CONCAT(ty.name, N'(', c.[precision], N', ', c.[scale], N')')
+    WHEN ty.name IN (N'datetime2', N'datetimeoffset', N'time') THEN CONCAT(ty.name, N'(', c.[scale], N')')
+    ELSE COALESCE(ty.name, TYPE_NAME(c.user_type_id))
+  END AS type,
+  CASE WHEN c.is_nullable = 1 THEN 1 ELSE 0 END AS nullable,
+  CASE
+    WHEN c.is_computed = 1 OR c.generated_always_type <> 0 OR ty.name = N'timestamp' THEN N'always'
+    WHEN c.is_identity = 1 OR c.default_object_id <> 0 THEN N'byDefault'
+    ELSE N'never'
+  END AS [generated],
+  CASE
+    WHEN ty.name IN (N'datetime2', N'datetimeoffset') THEN CONVERT(int, c.[scale])
+    WHEN ty.name = N'datetime' THEN 2
+    WHEN ty.name IN (N'smalldatetime', N'date') THEN 0
+  END AS [precision],
+  CAST(NULL AS nvarchar(400)) AS fault
+FROM sys.columns AS c
+LEFT JOIN sys.types AS ty ON ty.user_type_id = c.system_type_id
+WHERE c.object_id = OBJECT_ID(N'[jobs]')
+ORDER BY c.column_id
+
+-- deadLetter: group, given
+SET NOCOUNT ON;
+DECLARE @group uniqueidentifier = CAST(@p1 AS uniqueidentifier);
+DECLARE @given TABLE ([n] int NOT NULL PRIMARY KEY, [id] nvarchar(4000) NULL, [token] nvarchar(40) NULL, [attempt] bigint NULL, [delay] bigint NULL, [reason] nvarchar(max) NULL);
+INSERT INTO @given ([n], [id], [token], [attempt], [delay], [reason])
+SELECT g.[n], g.[id], g.[token], g.[attempt], g.[delay], g.[reason]
+FROM OPENJSON(@p2) WITH ([n] int '$[0]', [id] nvarchar(4000) '$[1]', [token] nvarchar(40) '$[2]', [attempt] bigint '$[3]', [delay] bigint '$[4]', [reason] nvarchar(max) '$[5]') AS g;
+DECLARE @answer TABLE (n int NOT NULL PRIMARY KEY, id nvarchar(4000) NOT NULL);
+DECLARE @n int = 0, @count int = (SELECT COUNT(*) FROM @given);
+DECLARE @id uniqueidentifier, @named nvarchar(4000), @token datetime2(7), @attempt bigint, @delay bigint, @reason nvarchar(max);
+WHILE @n < @count
+BEGIN
+SELECT @id = CAST(g.[id] AS uniqueidentifier), @named = g.[id], @token = CONVERT(datetime2(7), g.[token], 126), @attempt = g.[attempt], @delay = g.[delay], @reason = g.[reason]
+FROM @given AS g
+WHERE g.[n] = @n;
+UPDATE i
+SET [grp] = @group,
+    [due] = NULL,
+    [done] = NULL
+OUTPUT @n, @named INTO @answer (n, id)
+FROM [jobs] AS i WITH (ROWLOCK, READCOMMITTEDLOCK)
+WHERE i.[id] = @id;
+SET @n = @n + 1;
+END;
+SELECT a.id
+FROM @answer AS a
+ORDER BY a.n;
+
+-- index 1: 
+SELECT CASE WHEN EXISTS (
+  SELECT x.index_id
+  FROM sys.indexes AS x
+  INNER JOIN sys.index_columns AS k ON k.object_id = x.object_id AND k.index_id = x.index_id
+  INNER JOIN sys.columns AS c ON c.object_id = k.object_id AND c.column_id = k.column_id
+  WHERE x.object_id = OBJECT_ID(N'[jobs]')
+    AND x.type IN (1, 2) AND x.is_disabled = 0
+    AND (x.has_filter = 0 OR x.filter_definition = N'([done] IS NULL)')
+  GROUP BY x.index_id
+  HAVING (SUM(CASE WHEN k.key_ordinal = 1 AND c.name = N'grp' AND k.is_descending_key = 0 THEN 1 ELSE 0 END) = 1 AND SUM(CASE WHEN k.key_ordinal = 2 AND c.name = N'prio' AND k.is_descending_key = 0 THEN 1 ELSE 0 END) = 1 AND SUM(CASE WHEN k.key_ordinal = 3 AND c.name = N'due' AND k.is_descending_key = 0 THEN 1 ELSE 0 END) = 1 AND SUM(CASE WHEN k.key_ordinal = 4 AND c.name = N'id' AND k.is_descending_key = 0 THEN 1 ELSE 0 END) = 1)
+  OR (SUM(CASE WHEN k.key_ordinal = 1 AND c.name = N'grp' AND k.is_descending_key = 0 THEN 1 ELSE 0 END) = 1 AND SUM(CASE WHEN k.key_ordinal = 2 AND c.name = N'prio' AND k.is_descending_key = 0 THEN 1 ELSE 0 END) = 1 AND SUM(CASE WHEN k.key_ordinal = 3 AND c.name = N'due' AND k.is_descending_key = 0 THEN 1 ELSE 0 END) = 1 AND SUM(CASE WHEN k.key_ordinal > 0 THEN 1 ELSE 0 END) = 3)
+) THEN 1 ELSE 0 END AS present
+
+-- index 2: 
+SELECT CASE WHEN EXISTS (
+  SELECT x.index_id
+  FROM sys.indexes AS x
+  INNER JOIN sys.index_columns AS k ON k.object_id = x.object_id AND k.index_id = x.index_id
+  INNER JOIN sys.columns AS c ON c.object_id = k.object_id AND c.column_id = k.column_id
+  WHERE x.object_id = OBJECT_ID(N'[jobs]')
+    AND x.type IN (1, 2) AND x.is_disabled = 0 AND x.is_unique = 1
+    AND (x.has_filter = 0)
+  GROUP BY x.index_id
+  HAVING (SUM(CASE WHEN k.key_ordinal = 1 AND c.name = N'id' AND k.is_descending_key = 0 THEN 1 ELSE 0 END) = 1)
+) THEN 1 ELSE 0 END AS present
+
+-- insert: r0c0, r0c1, r0c2, r1c0, r1c1, r1c2
+SET NOCOUNT ON;
+INSERT INTO [jobs] ([id], [grp], [prio])
+SELECT v.c0, v.c1, v.c2
+FROM (VALUES
+  (0, CAST(@p1 AS uniqueidentifier), CAST(@p2 AS uniqueidentifier), CAST(@p3 AS int)),
+  (1, CAST(@p4 AS uniqueidentifier), CAST(@p5 AS uniqueidentifier), CAST(@p6 AS int))
+) AS v (n, c0, c1, c2)
+ORDER BY v.n;
+
+-- insert of defaults: r0c0, r1c0
+SET NOCOUNT ON;
+INSERT INTO [jobs] ([id])
+SELECT v.c0
+FROM (VALUES
+  (0, CAST(@p1 AS uniqueidentifier)),
+  (1, CAST(@p2 AS uniqueidentifier))
+) AS v (n, c0)
+ORDER BY v.n;
+
+-- insert with a delay: r0c0, r0c1, r0c2, r0c3, r0c4
+SET NOCOUNT ON;
+DECLARE @now datetime2(7) = SYSUTCDATETIME();
+INSERT INTO [jobs] ([id], [grp], [prio], [due], [done])
+SELECT v.c0, v.c1, v.c2, v.c3, v.c4
+FROM (VALUES
+  (0, CAST(@p1 AS uniqueidentifier), CAST(@p2 AS uniqueidentifier), CAST(@p3 AS int), DATEADD(millisecond, CAST((CASE WHEN CAST(CAST(@p4 AS decimal(30, 3)) AS bigint) > 220903200000000 THEN 220903200000000 WHEN CAST(CAST(@p4 AS decimal(30, 3)) AS bigint) < -63115200000000 THEN -63115200000000 ELSE CAST(CAST(@p4 AS decimal(30, 3)) AS bigint) END) % 86400000 AS int), DATEADD(day, CAST((CASE WHEN CAST(CAST(@p4 AS decimal(30, 3)) AS bigint) > 220903200000000 THEN 220903200000000 WHEN CAST(CAST(@p4 AS decimal(30, 3)) AS bigint) < -63115200000000 THEN -63115200000000 ELSE CAST(CAST(@p4 AS decimal(30, 3)) AS bigint) END) / 86400000 AS int), @now)), CONVERT(datetime2(7), @p5, 126))
+) AS v (n, c0, c1, c2, c3, c4)
+ORDER BY v.n;
+
+-- insert without ids: r0c0, r1c0
+SET NOCOUNT ON;
+INSERT INTO [jobs] ([id])
+SELECT v.c0
+FROM (VALUES
+  (0, CAST(@p1 AS uniqueidentifier)),
+  (1, CAST(@p2 AS uniqueidentifier))
+) AS v (n, c0)
+ORDER BY v.n;
+
+-- move to a group: group, from, given
+SET NOCOUNT ON;
+DECLARE @group uniqueidentifier = CAST(@p1 AS uniqueidentifier);
+DECLARE @from uniqueidentifier = CAST(@p2 AS uniqueidentifier);
+DECLARE @given TABLE ([n] int NOT NULL PRIMARY KEY, [id] nvarchar(4000) NULL, [token] nvarchar(40) NULL, [attempt] bigint NULL, [delay] bigint NULL, [reason] nvarchar(max) NULL);
+INSERT INTO @given ([n], [id], [token], [attempt], [delay], [reason])
+SELECT g.[n], g.[id], g.[token], g.[attempt], g.[delay], g.[reason]
+FROM OPENJSON(@p3) WITH ([n] int '$[0]', [id] nvarchar(4000) '$[1]', [token] nvarchar(40) '$[2]', [attempt] bigint '$[3]', [delay] bigint '$[4]', [reason] nvarchar(max) '$[5]') AS g;
+DECLARE @answer TABLE (n int NOT NULL PRIMARY KEY, id nvarchar(4000) NOT NULL);
+DECLARE @n int = 0, @count int = (SELECT COUNT(*) FROM @given);
+DECLARE @id uniqueidentifier, @named nvarchar(4000), @token datetime2(7), @attempt bigint, @delay bigint, @reason nvarchar(max);
+WHILE @n < @count
+BEGIN
+SELECT @id = CAST(g.[id] AS uniqueidentifier), @named = g.[id], @token = CONVERT(datetime2(7), g.[token], 126), @attempt = g.[attempt], @delay = g.[delay], @reason = g.[reason]
+FROM @given AS g
+WHERE g.[n] = @n;
+UPDATE i
+SET [grp] = @group,
+    [due] = NULL,
+    [done] = NULL
+OUTPUT @n, @named INTO @answer (n, id)
+FROM [jobs] AS i WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
+WHERE i.[id] = @id AND i.[done] IS NULL AND (@from IS NULL OR (i.[grp] = @from)) AND APPLOCK_TEST(N'public', CONVERT(nvarchar(255), CASE WHEN DATALENGTH(N'intray jobs/' + N'group ' + LOWER(CONVERT(varchar(36), i.[grp]))) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', N'intray jobs/' + N'group ' + LOWER(CONVERT(varchar(36), i.[grp]))), 2) ELSE N'intray jobs/' + N'group ' + LOWER(CONVERT(varchar(36), i.[grp])) END), N'Exclusive', N'Session') = 1;
+SET @n = @n + 1;
+END;
+SELECT a.id
+FROM @answer AS a
+ORDER BY a.n;
+
+-- purge: olderThanMs, limit, after
+SET NOCOUNT ON;
+DECLARE @now datetime2(7) = SYSUTCDATETIME();
+DECLARE @old datetime2(7) = DATEADD(millisecond, CAST((CASE WHEN CAST(-CAST(@p1 AS bigint) AS bigint) > 220903200000000 THEN 220903200000000 WHEN CAST(-CAST(@p1 AS bigint) AS bigint) < -63115200000000 THEN -63115200000000 ELSE CAST(-CAST(@p1 AS bigint) AS bigint) END) % 86400000 AS int), DATEADD(day, CAST((CASE WHEN CAST(-CAST(@p1 AS bigint) AS bigint) > 220903200000000 THEN 220903200000000 WHEN CAST(-CAST(@p1 AS bigint) AS bigint) < -63115200000000 THEN -63115200000000 ELSE CAST(-CAST(@p1 AS bigint) AS bigint) END) / 86400000 AS int), @now));
+DECLARE @limit int = CAST(@p2 AS int);
+DECLARE @after uniqueidentifier = CAST(@p3 AS uniqueidentifier);
+DECLARE @gone TABLE (id uniqueidentifier NOT NULL);
+DELETE i
+OUTPUT deleted.[id] INTO @gone (id)
+FROM (
+  SELECT TOP (@limit) o.[id] AS id
+  FROM [jobs] AS o WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
+  WHERE o.[done] <= @old AND (@after IS NULL OR o.[id] > @after)
+  ORDER BY o.[id]
+) AS found
+INNER JOIN [jobs] AS i WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK) ON i.[id] = found.id
+WHERE i.[done] <= @old
+OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1);
+SELECT LOWER(CONVERT(varchar(36), d.id)) AS id
+FROM @gone AS d
+ORDER BY d.id;
+
+-- remove: from, given
+SET NOCOUNT ON;
+DECLARE @from uniqueidentifier = CAST(@p1 AS uniqueidentifier);
+DECLARE @given TABLE ([n] int NOT NULL PRIMARY KEY, [id] nvarchar(4000) NULL, [token] nvarchar(40) NULL, [attempt] bigint NULL, [delay] bigint NULL, [reason] nvarchar(max) NULL);
+INSERT INTO @given ([n], [id], [token], [attempt], [delay], [reason])
+SELECT g.[n], g.[id], g.[token], g.[attempt], g.[delay], g.[reason]
+FROM OPENJSON(@p2) WITH ([n] int '$[0]', [id] nvarchar(4000) '$[1]', [token] nvarchar(40) '$[2]', [attempt] bigint '$[3]', [delay] bigint '$[4]', [reason] nvarchar(max) '$[5]') AS g;
+DECLARE @answer TABLE (n int NOT NULL PRIMARY KEY, id nvarchar(4000) NOT NULL);
+DECLARE @n int = 0, @count int = (SELECT COUNT(*) FROM @given);
+DECLARE @id uniqueidentifier, @named nvarchar(4000), @token datetime2(7), @attempt bigint, @delay bigint, @reason nvarchar(max);
+WHILE @n < @count
+BEGIN
+SELECT @id = CAST(g.[id] AS uniqueidentifier), @named = g.[id], @token = CONVERT(datetime2(7), g.[token], 126), @attempt = g.[attempt], @delay = g.[delay], @reason = g.[reason]
+FROM @given AS g
+WHERE g.[n] = @n;
+DELETE i
+OUTPUT @n, @named INTO @answer (n, id)
+FROM [jobs] AS i WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
+WHERE i.[id] = @id AND i.[done] IS NULL AND (@from IS NULL OR (i.[grp] = @from)) AND APPLOCK_TEST(N'public', CONVERT(nvarchar(255), CASE WHEN DATALENGTH(N'intray jobs/' + N'group ' + LOWER(CONVERT(varchar(36), i.[grp]))) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', N'intray jobs/' + N'group ' + LOWER(CONVERT(varchar(36), i.[grp]))), 2) ELSE N'intray jobs/' + N'group ' + LOWER(CONVERT(varchar(36), i.[grp])) END), N'Exclusive', N'Session') = 1;
+SET @n = @n + 1;
+END;
+SELECT a.id
+FROM @answer AS a
+ORDER BY a.n;
+
+-- retryAfter: given
+SET NOCOUNT ON;
+DECLARE @now datetime2(7) = SYSUTCDATETIME();
+DECLARE @given TABLE ([n] int NOT NULL PRIMARY KEY, [id] nvarchar(4000) NULL, [token] nvarchar(40) NULL, [attempt] bigint NULL, [delay] bigint NULL, [reason] nvarchar(max) NULL);
+INSERT INTO @given ([n], [id], [token], [attempt], [delay], [reason])
+SELECT g.[n], g.[id], g.[token], g.[attempt], g.[delay], g.[reason]
+FROM OPENJSON(@p1) WITH ([n] int '$[0]', [id] nvarchar(4000) '$[1]', [token] nvarchar(40) '$[2]', [attempt] bigint '$[3]', [delay] bigint '$[4]', [reason] nvarchar(max) '$[5]') AS g;
+DECLARE @answer TABLE (n int NOT NULL PRIMARY KEY, id nvarchar(4000) NOT NULL);
+DECLARE @n int = 0, @count int = (SELECT COUNT(*) FROM @given);
+DECLARE @id uniqueidentifier, @named nvarchar(4000), @token datetime2(7), @attempt bigint, @delay bigint, @reason nvarchar(max);
+WHILE @n < @count
+BEGIN
+SELECT @id = CAST(g.[id] AS uniqueidentifier), @named = g.[id], @token = CONVERT(datetime2(7), g.[token], 126), @attempt = g.[attempt], @delay = g.[delay], @reason = g.[reason]
+FROM @given AS g
+WHERE g.[n] = @n;
+UPDATE i
+SET [due] = DATEADD(millisecond, CAST((CASE WHEN CAST(@delay AS bigint) > 220903200000000 THEN 220903200000000 WHEN CAST(@delay AS bigint) < -63115200000000 THEN -63115200000000 ELSE CAST(@delay AS bigint) END) % 86400000 AS int), DATEADD(day, CAST((CASE WHEN CAST(@delay AS bigint) > 220903200000000 THEN 220903200000000 WHEN CAST(@delay AS bigint) < -63115200000000 THEN -63115200000000 ELSE CAST(@delay AS bigint) END) / 86400000 AS int), @now))
+OUTPUT @n, @named INTO @answer (n, id)
+FROM [jobs] AS i WITH (ROWLOCK, READCOMMITTEDLOCK)
+WHERE i.[id] = @id;
+SET @n = @n + 1;
+END;
+SELECT a.id
+FROM @answer AS a
+ORDER BY a.n;
+
+-- row: id, from
+SET NOCOUNT ON;
+DECLARE @id uniqueidentifier = CAST(@p1 AS uniqueidentifier);
+DECLARE @from uniqueidentifier = CAST(@p2 AS uniqueidentifier);
+SELECT
+  LOWER(CONVERT(varchar(36), i.[id])) AS v0,
+  LOWER(CONVERT(varchar(36), i.[grp])) AS v1,
+  CONVERT(varchar(20), i.[prio]) AS v2,
+  CONVERT(varchar(33), CONVERT(datetime2(7), SWITCHOFFSET(CONVERT(datetimeoffset(7), i.[due]), '+00:00')), 126) AS v3,
+  CONVERT(varchar(33), CONVERT(datetime2(7), SWITCHOFFSET(CONVERT(datetimeoffset(7), i.[done]), '+00:00')), 126) AS v4
+FROM [jobs] AS i
+WHERE i.[id] = @id AND i.[done] IS NULL AND (@from IS NULL OR (i.[grp] = @from));
+
+-- rows: limit, from, after
+SET NOCOUNT ON;
+DECLARE @limit int = CAST(@p1 AS int);
+DECLARE @from uniqueidentifier = CAST(@p2 AS uniqueidentifier);
+DECLARE @after uniqueidentifier = CAST(@p3 AS uniqueidentifier);
+SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+SELECT TOP (@limit)
+  LOWER(CONVERT(varchar(36), i.[id])) AS id,
+  LOWER(CONVERT(varchar(36), i.[grp])) AS [group],
+  NULL AS attempt,
+  CONVERT(varchar(33), CONVERT(datetime2(7), SWITCHOFFSET(CONVERT(datetimeoffset(7), i.[due]), '+00:00')), 126) AS due,
+  NULL AS leased_until,
+  NULL AS reason,
+  NULL AS payload,
+  NULL AS payload_length
+FROM [jobs] AS i WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
+WHERE i.[done] IS NULL AND (@from IS NULL OR (i.[grp] = @from)) AND (@after IS NULL OR i.[id] > @after)
+ORDER BY i.[id];
+
+-- rows, last first: limit, from, after
+SET NOCOUNT ON;
+DECLARE @limit int = CAST(@p1 AS int);
+DECLARE @from uniqueidentifier = CAST(@p2 AS uniqueidentifier);
+DECLARE @after uniqueidentifier = CAST(@p3 AS uniqueidentifier);
+SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+SELECT TOP (@limit)
+  LOWER(CONVERT(varchar(36), i.[id])) AS id,
+  LOWER(CONVERT(varchar(36), i.[grp])) AS [group],
+  NULL AS attempt,
+  CONVERT(varchar(33), CONVERT(datetime2(7), SWITCHOFFSET(CONVERT(datetimeoffset(7), i.[due]), '+00:00')), 126) AS due,
+  NULL AS leased_until,
+  NULL AS reason,
+  NULL AS payload,
+  NULL AS payload_length
+FROM [jobs] AS i WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
+WHERE i.[done] IS NULL AND (@from IS NULL OR (i.[grp] = @from)) AND (@after IS NULL OR i.[id] < @after)
+ORDER BY i.[id] DESC;
+
+-- status: limit, from
+SET NOCOUNT ON;
+DECLARE @now datetime2(7) = SYSUTCDATETIME();
+DECLARE @limit int = CAST(@p1 AS int);
+DECLARE @from uniqueidentifier = CAST(@p2 AS uniqueidentifier);
+SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+SELECT TOP (@limit)
+  LOWER(CONVERT(varchar(36), i.[grp])) AS [group],
+  CONVERT(varchar(20), COUNT_BIG(CASE WHEN i.[done] IS NULL AND (i.[due] IS NULL OR i.[due] <= @now) THEN 1 END)) AS waiting,
+  CONVERT(varchar(20), COUNT_BIG(CASE WHEN i.[done] IS NULL AND i.[due] > @now THEN 1 END)) AS future,
+  NULL AS in_work,
+  NULL AS expired,
+  CONVERT(varchar(20), COUNT_BIG(CASE WHEN i.[done] IS NOT NULL THEN 1 END)) AS processed,
+  CONVERT(varchar(33), CONVERT(datetime2(7), SWITCHOFFSET(CONVERT(datetimeoffset(7), MIN(CASE WHEN i.[done] IS NULL AND (i.[due] IS NULL OR i.[due] <= @now) THEN i.[due] END)), '+00:00')), 126) AS oldest_due,
+  CONVERT(varchar(20), DATEDIFF_BIG(millisecond, MIN(CASE WHEN i.[done] IS NULL AND (i.[due] IS NULL OR i.[due] <= @now) THEN i.[due] END), @now)) AS oldest_due_ms
+FROM [jobs] AS i WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
+WHERE (@from IS NULL OR (i.[grp] = @from))
+GROUP BY i.[grp]
+ORDER BY i.[grp];
+
+-- take: group, named
+SET NOCOUNT ON;
+DECLARE @group uniqueidentifier = CAST(@p1 AS uniqueidentifier);
+DECLARE @now datetime2(7) = SYSUTCDATETIME();
+DECLARE @given TABLE ([n] int NOT NULL PRIMARY KEY, [id] nvarchar(4000) NULL, [token] nvarchar(40) NULL, [attempt] bigint NULL, [delay] bigint NULL, [reason] nvarchar(max) NULL);
+INSERT INTO @given ([n], [id], [token], [attempt], [delay], [reason])
+SELECT g.[n], g.[id], g.[token], g.[attempt], g.[delay], g.[reason]
+FROM OPENJSON(@p2) WITH ([n] int '$[0]', [id] nvarchar(4000) '$[1]', [token] nvarchar(40) '$[2]', [attempt] bigint '$[3]', [delay] bigint '$[4]', [reason] nvarchar(max) '$[5]') AS g;
+DECLARE @claimed TABLE (turn int NOT NULL, held uniqueidentifier NULL, id nvarchar(4000) NULL, token nvarchar(40) NULL, attempt nvarchar(20) NULL, [group] nvarchar(4000) NULL, [key] nvarchar(max) NULL);
+DECLARE @tried TABLE (name nvarchar(4000) COLLATE Latin1_General_BIN2 NOT NULL);
+DECLARE @lock nvarchar(255), @granted int, @value uniqueidentifier, @group_named nvarchar(4000);
+DECLARE @answer TABLE (n int NOT NULL PRIMARY KEY, id nvarchar(4000) NOT NULL);
+DECLARE @n int = 0, @count int = (SELECT COUNT(*) FROM @given);
+DECLARE @id uniqueidentifier, @named nvarchar(4000), @token datetime2(7), @attempt bigint, @delay bigint, @reason nvarchar(max);
+WHILE @n < @count
+BEGIN
+SELECT @id = CAST(g.[id] AS uniqueidentifier), @named = g.[id], @token = CONVERT(datetime2(7), g.[token], 126), @attempt = g.[attempt], @delay = g.[delay], @reason = g.[reason]
+FROM @given AS g
+WHERE g.[n] = @n;
+SET @group_named = NULL;
+SELECT @value = i.[grp], @group_named = LOWER(CONVERT(varchar(36), i.[grp]))
+FROM [jobs] AS i WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
+WHERE i.[id] = @id AND i.[grp] = @group AND i.[done] IS NULL AND (i.[due] IS NULL OR i.[due] <= @now);
+IF @group_named IS NOT NULL AND NOT EXISTS (SELECT 1 FROM @tried AS d WHERE d.name = @group_named)
+BEGIN
+INSERT INTO @tried (name) VALUES (@group_named);
+SET @lock = CONVERT(nvarchar(255), CASE WHEN DATALENGTH(N'intray jobs/' + N'group ' + @group_named) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', N'intray jobs/' + N'group ' + @group_named), 2) ELSE N'intray jobs/' + N'group ' + @group_named END);
+EXEC @granted = sp_getapplock @Resource = @lock, @LockMode = N'Exclusive', @LockOwner = N'Transaction', @LockTimeout = 0;
+IF @granted >= 0
+BEGIN
+BEGIN TRY
+INSERT INTO @claimed (turn, held, id, token, attempt, [group], [key])
+SELECT @n,
+  i.[id],
+  LOWER(CONVERT(varchar(36), i.[id])),
+  NULL,
+  NULL,
+  LOWER(CONVERT(varchar(36), i.[grp])),
+  LOWER(CONVERT(varchar(36), i.[grp]))
+FROM [jobs] AS i WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
+WHERE i.[id] = @id AND i.[grp] = @value AND i.[done] IS NULL AND (i.[due] IS NULL OR i.[due] <= @now);
+END TRY
+BEGIN CATCH
+IF ERROR_NUMBER() <> 1222 OR XACT_STATE() = -1 THROW;
+END CATCH;
+IF NOT EXISTS (SELECT 1 FROM @claimed AS t WHERE t.turn = @n)
+EXEC sp_releaseapplock @Resource = @lock, @LockOwner = N'Transaction';
+END;
+END;
+SET @n = @n + 1;
+END;
+SELECT t.id, t.token, t.attempt, t.[group], t.[key]
+FROM @claimed AS t
+ORDER BY t.turn;

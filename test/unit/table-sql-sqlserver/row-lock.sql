@@ -1,0 +1,594 @@
+-- ack: given
+SET NOCOUNT ON;
+DECLARE @now datetime2(7) = SYSUTCDATETIME();
+DECLARE @given TABLE ([n] int NOT NULL PRIMARY KEY, [id] nvarchar(4000) NULL, [token] nvarchar(40) NULL, [attempt] bigint NULL, [delay] bigint NULL, [reason] nvarchar(max) NULL);
+INSERT INTO @given ([n], [id], [token], [attempt], [delay], [reason])
+SELECT g.[n], g.[id], g.[token], g.[attempt], g.[delay], g.[reason]
+FROM OPENJSON(@p1) WITH ([n] int '$[0]', [id] nvarchar(4000) '$[1]', [token] nvarchar(40) '$[2]', [attempt] bigint '$[3]', [delay] bigint '$[4]', [reason] nvarchar(max) '$[5]') AS g;
+DECLARE @answer TABLE (n int NOT NULL PRIMARY KEY, id nvarchar(4000) NOT NULL);
+DECLARE @n int = 0, @count int = (SELECT COUNT(*) FROM @given);
+DECLARE @id bigint, @named nvarchar(4000), @token datetime2(7), @attempt bigint, @delay bigint, @reason nvarchar(max);
+WHILE @n < @count
+BEGIN
+SELECT @id = CAST(g.[id] AS bigint), @named = g.[id], @token = CONVERT(datetime2(7), g.[token], 126), @attempt = g.[attempt], @delay = g.[delay], @reason = g.[reason]
+FROM @given AS g
+WHERE g.[n] = @n;
+UPDATE i
+SET [done] = @now
+OUTPUT @n, @named INTO @answer (n, id)
+FROM [app].[jobs] AS i WITH (ROWLOCK, READCOMMITTEDLOCK)
+WHERE i.[id] = @id;
+SET @n = @n + 1;
+END;
+SELECT a.id
+FROM @answer AS a
+ORDER BY a.n;
+
+-- claim: group, limit
+SET NOCOUNT ON;
+DECLARE @group nvarchar(4000) = CAST(@p1 AS nvarchar(max));
+DECLARE @limit int = CAST(@p2 AS int);
+DECLARE @now datetime2(7) = SYSUTCDATETIME();
+DECLARE @candidate TABLE (turn int NOT NULL PRIMARY KEY, id bigint NOT NULL, named nvarchar(4000) NOT NULL);
+DECLARE @claimed TABLE (turn int NOT NULL, held bigint NULL, id nvarchar(4000) NULL, token nvarchar(40) NULL, attempt nvarchar(20) NULL, [group] nvarchar(4000) NULL, [key] nvarchar(max) NULL, c0 nvarchar(max) NULL);
+DECLARE @window int = 40, @found int, @turn int, @taken int = 0, @granted int;
+DECLARE @id bigint, @lock nvarchar(255);
+WHILE @window > 0 AND @taken < @limit
+BEGIN
+DELETE FROM @candidate;
+INSERT INTO @candidate (turn, id, named)
+SELECT TOP (@window) ROW_NUMBER() OVER (ORDER BY due_row.due, due_row.id), due_row.id, due_row.named
+FROM (
+SELECT * FROM (
+      SELECT TOP (@window) i.[due] AS due, i.[id] AS id, CONVERT(varchar(20), i.[id]) AS named
+      FROM [app].[jobs] AS i WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
+      WHERE i.[grp] = @group AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @group + N'|' AND i.[done] IS NULL AND i.[due] IS NULL
+      ORDER BY i.[due], i.[id]
+      ) AS range_1
+      UNION ALL
+      SELECT * FROM (
+      SELECT TOP (@window) i.[due] AS due, i.[id] AS id, CONVERT(varchar(20), i.[id]) AS named
+      FROM [app].[jobs] AS i WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
+      WHERE i.[grp] = @group AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @group + N'|' AND i.[done] IS NULL AND i.[due] <= @now
+      ORDER BY i.[due], i.[id]
+      ) AS range_2
+) AS due_row
+ORDER BY due_row.due, due_row.id;
+SET @found = (SELECT COUNT(*) FROM @candidate);
+SET @turn = 1;
+WHILE @turn <= @found AND @taken < @limit
+BEGIN
+SELECT @id = c.id, @lock = CONVERT(nvarchar(255), CASE WHEN DATALENGTH(N'intray app.jobs/' + N'row ' + c.named) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', N'intray app.jobs/' + N'row ' + c.named), 2) ELSE N'intray app.jobs/' + N'row ' + c.named END)
+FROM @candidate AS c
+WHERE c.turn = @turn;
+IF NOT EXISTS (SELECT 1 FROM @claimed AS t WHERE t.held = @id)
+BEGIN
+EXEC @granted = sp_getapplock @Resource = @lock, @LockMode = N'Exclusive', @LockOwner = N'Transaction', @LockTimeout = 0;
+IF @granted >= 0
+BEGIN
+INSERT INTO @claimed (turn, held, id, token, attempt, [group], [key], c0)
+SELECT @taken + 1,
+  i.[id],
+  CONVERT(varchar(20), i.[id]),
+  NULL,
+  CONVERT(varchar(20), i.[att]),
+  CONVERT(nvarchar(max), i.[grp]),
+  NULL,
+  CONVERT(nvarchar(max), i.[pay])
+FROM [app].[jobs] AS i WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
+WHERE i.[id] = @id AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @group + N'|' AND i.[done] IS NULL AND (i.[due] IS NULL OR i.[due] <= @now);
+IF EXISTS (SELECT 1 FROM @claimed AS t WHERE t.turn = @taken + 1)
+SET @taken = @taken + 1;
+ELSE
+EXEC sp_releaseapplock @Resource = @lock, @LockOwner = N'Transaction';
+END;
+END;
+SET @turn = @turn + 1;
+END;
+SET @window = CASE WHEN @window = 40 AND @found = 40 THEN 5000 ELSE 0 END;
+END;
+SELECT t.id, t.token, t.attempt, t.[group], t.[key], t.c0
+FROM @claimed AS t
+ORDER BY t.turn;
+
+-- claim without a group: limit
+SET NOCOUNT ON;
+DECLARE @limit int = CAST(@p1 AS int);
+DECLARE @now datetime2(7) = SYSUTCDATETIME();
+DECLARE @candidate TABLE (turn int NOT NULL PRIMARY KEY, id bigint NOT NULL, named nvarchar(4000) NOT NULL);
+DECLARE @claimed TABLE (turn int NOT NULL, held bigint NULL, id nvarchar(4000) NULL, token nvarchar(40) NULL, attempt nvarchar(20) NULL, [group] nvarchar(4000) NULL, [key] nvarchar(max) NULL, c0 nvarchar(max) NULL, c1 nvarchar(max) NULL);
+DECLARE @window int = 26, @found int, @turn int, @taken int = 0, @granted int;
+DECLARE @id bigint, @lock nvarchar(255);
+WHILE @window > 0 AND @taken < @limit
+BEGIN
+DELETE FROM @candidate;
+INSERT INTO @candidate (turn, id, named)
+SELECT TOP (@window) ROW_NUMBER() OVER (ORDER BY due_row.due, due_row.id), due_row.id, due_row.named
+FROM (
+SELECT * FROM (
+      SELECT TOP (@window) i.[due] AS due, i.[id] AS id, CONVERT(varchar(20), i.[id]) AS named
+      FROM [app].[jobs] AS i WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
+      WHERE i.[done] IS NULL AND i.[due] IS NULL
+      ORDER BY i.[due], i.[id]
+      ) AS range_1
+      UNION ALL
+      SELECT * FROM (
+      SELECT TOP (@window) i.[due] AS due, i.[id] AS id, CONVERT(varchar(20), i.[id]) AS named
+      FROM [app].[jobs] AS i WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
+      WHERE i.[done] IS NULL AND i.[due] <= @now
+      ORDER BY i.[due], i.[id]
+      ) AS range_2
+) AS due_row
+ORDER BY due_row.due, due_row.id;
+SET @found = (SELECT COUNT(*) FROM @candidate);
+SET @turn = 1;
+WHILE @turn <= @found AND @taken < @limit
+BEGIN
+SELECT @id = c.id, @lock = CONVERT(nvarchar(255), CASE WHEN DATALENGTH(N'intray app.jobs/' + N'row ' + c.named) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', N'intray app.jobs/' + N'row ' + c.named), 2) ELSE N'intray app.jobs/' + N'row ' + c.named END)
+FROM @candidate AS c
+WHERE c.turn = @turn;
+IF NOT EXISTS (SELECT 1 FROM @claimed AS t WHERE t.held = @id)
+BEGIN
+EXEC @granted = sp_getapplock @Resource = @lock, @LockMode = N'Exclusive', @LockOwner = N'Transaction', @LockTimeout = 0;
+IF @granted >= 0
+BEGIN
+INSERT INTO @claimed (turn, held, id, token, attempt, [group], [key], c0, c1)
+SELECT @taken + 1,
+  i.[id],
+  CONVERT(varchar(20), i.[id]),
+  NULL,
+  CONVERT(varchar(20), i.[att]),
+  CONVERT(nvarchar(max), i.[grp]),
+  NULL,
+  CONVERT(nvarchar(max), i.[pay]),
+  CONVERT(nvarchar(max), i.[why])
+FROM [app].[jobs] AS i WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
+WHERE i.[id] = @id AND i.[done] IS NULL AND (i.[due] IS NULL OR i.[due] <= @now);
+IF EXISTS (SELECT 1 FROM @claimed AS t WHERE t.turn = @taken + 1)
+SET @taken = @taken + 1;
+ELSE
+EXEC sp_releaseapplock @Resource = @lock, @LockOwner = N'Transaction';
+END;
+END;
+SET @turn = @turn + 1;
+END;
+SET @window = CASE WHEN @window = 26 AND @found = 26 THEN 5000 ELSE 0 END;
+END;
+SELECT t.id, t.token, t.attempt, t.[group], t.[key], t.c0, t.c1
+FROM @claimed AS t
+ORDER BY t.turn;
+
+-- columns: 
+SELECT
+  c.name AS name,
+  CASE
+    WHEN ty.name IN (N'nvarchar', N'nchar') THEN CONCAT(ty.name, N'(', CASE WHEN c.max_length = -1 THEN N'max' ELSE CONVERT(nvarchar(10), c.max_length / 2) END, N')')
+    WHEN ty.name IN (N'varchar', N'char', N'varbinary', N'binary') THEN CONCAT(ty.name, N'(', CASE WHEN c.max_length = -1 THEN N'max' ELSE CONVERT(nvarchar(10), c.max_length) END, N')')
+    WHEN ty.name IN (N'decimal', N'numeric') THEN CONCAT(ty.name, N'(', c.[precision], N', ', c.[scale], N')')
+    WHEN ty.name IN (N'datetime2', N'datetimeoffset', N'time') THEN CONCAT(ty.name, N'(', c.[scale], N')')
+    ELSE COALESCE(ty.name, TYPE_NAME(c.user_type_id))
+  END AS type,
+  CASE WHEN c.is_nullable = 1 THEN 1 ELSE 0 END AS nullable,
+  CASE
+    WHEN c.is_computed = 1 OR c.generated_always_type <> 0 OR ty.name = N'timestamp' THEN N'always'
+    WHEN c.is_identity = 1 OR c.default_object_id <> 0 THEN N'byDefault'
+    ELSE N'never'
+  END AS [generated],
+  CASE
+    WHEN ty.name IN (N'datetime2', N'datetimeoffset') THEN CONVERT(int, c.[scale])
+    WHEN ty.name = N'datetime' THEN 2
+    WHEN ty.name IN (N'smalldatetime', N'date') THEN 0
+  END AS [precision],
+  CASE
+    WHEN c.name IN (N'grp') AND ty.name IN (N'varchar', N'char') AND c.collation_name LIKE N'SQL[_]%' THEN CONCAT(N'is a ', ty.name, N' of the collation ', c.collation_name, N', in which no index finds Unicode text: let it be an nvarchar')
+  END AS fault
+FROM sys.columns AS c
+LEFT JOIN sys.types AS ty ON ty.user_type_id = c.system_type_id
+WHERE c.object_id = OBJECT_ID(N'[app].[jobs]')
+ORDER BY c.column_id
+
+-- deadLetter: group, given
+SET NOCOUNT ON;
+DECLARE @group nvarchar(4000) = CAST(@p1 AS nvarchar(max));
+DECLARE @given TABLE ([n] int NOT NULL PRIMARY KEY, [id] nvarchar(4000) NULL, [token] nvarchar(40) NULL, [attempt] bigint NULL, [delay] bigint NULL, [reason] nvarchar(max) NULL);
+INSERT INTO @given ([n], [id], [token], [attempt], [delay], [reason])
+SELECT g.[n], g.[id], g.[token], g.[attempt], g.[delay], g.[reason]
+FROM OPENJSON(@p2) WITH ([n] int '$[0]', [id] nvarchar(4000) '$[1]', [token] nvarchar(40) '$[2]', [attempt] bigint '$[3]', [delay] bigint '$[4]', [reason] nvarchar(max) '$[5]') AS g;
+DECLARE @answer TABLE (n int NOT NULL PRIMARY KEY, id nvarchar(4000) NOT NULL);
+DECLARE @n int = 0, @count int = (SELECT COUNT(*) FROM @given);
+DECLARE @id bigint, @named nvarchar(4000), @token datetime2(7), @attempt bigint, @delay bigint, @reason nvarchar(max);
+WHILE @n < @count
+BEGIN
+SELECT @id = CAST(g.[id] AS bigint), @named = g.[id], @token = CONVERT(datetime2(7), g.[token], 126), @attempt = g.[attempt], @delay = g.[delay], @reason = g.[reason]
+FROM @given AS g
+WHERE g.[n] = @n;
+UPDATE i
+SET [grp] = @group,
+    [att] = 1,
+    [due] = NULL,
+    [done] = NULL,
+    [why] = @reason
+OUTPUT @n, @named INTO @answer (n, id)
+FROM [app].[jobs] AS i WITH (ROWLOCK, READCOMMITTEDLOCK)
+WHERE i.[id] = @id;
+SET @n = @n + 1;
+END;
+SELECT a.id
+FROM @answer AS a
+ORDER BY a.n;
+
+-- index 1: 
+SELECT CASE WHEN EXISTS (
+  SELECT x.index_id
+  FROM sys.indexes AS x
+  INNER JOIN sys.index_columns AS k ON k.object_id = x.object_id AND k.index_id = x.index_id
+  INNER JOIN sys.columns AS c ON c.object_id = k.object_id AND c.column_id = k.column_id
+  WHERE x.object_id = OBJECT_ID(N'[app].[jobs]')
+    AND x.type IN (1, 2) AND x.is_disabled = 0
+    AND (x.has_filter = 0 OR x.filter_definition = N'([done] IS NULL)')
+  GROUP BY x.index_id
+  HAVING (SUM(CASE WHEN k.key_ordinal = 1 AND c.name = N'grp' AND k.is_descending_key = 0 THEN 1 ELSE 0 END) = 1 AND SUM(CASE WHEN k.key_ordinal = 2 AND c.name = N'due' AND k.is_descending_key = 0 THEN 1 ELSE 0 END) = 1 AND SUM(CASE WHEN k.key_ordinal = 3 AND c.name = N'id' AND k.is_descending_key = 0 THEN 1 ELSE 0 END) = 1)
+  OR (SUM(CASE WHEN k.key_ordinal = 1 AND c.name = N'grp' AND k.is_descending_key = 0 THEN 1 ELSE 0 END) = 1 AND SUM(CASE WHEN k.key_ordinal = 2 AND c.name = N'due' AND k.is_descending_key = 0 THEN 1 ELSE 0 END) = 1 AND SUM(CASE WHEN k.key_ordinal > 0 THEN 1 ELSE 0 END) = 2)
+) THEN 1 ELSE 0 END AS present
+
+-- index 2: 
+SELECT CASE WHEN EXISTS (
+  SELECT x.index_id
+  FROM sys.indexes AS x
+  INNER JOIN sys.index_columns AS k ON k.object_id = x.object_id AND k.index_id = x.index_id
+  INNER JOIN sys.columns AS c ON c.object_id = k.object_id AND c.column_id = k.column_id
+  WHERE x.object_id = OBJECT_ID(N'[app].[jobs]')
+    AND x.type IN (1, 2) AND x.is_disabled = 0 AND x.is_unique = 1
+    AND (x.has_filter = 0)
+  GROUP BY x.index_id
+  HAVING (SUM(CASE WHEN k.key_ordinal = 1 AND c.name = N'id' AND k.is_descending_key = 0 THEN 1 ELSE 0 END) = 1)
+) THEN 1 ELSE 0 END AS present
+
+-- insert: r0c0, r0c1, r0c2, r1c0, r1c1, r1c2
+SET NOCOUNT ON;
+IF OBJECTPROPERTY(OBJECT_ID(N'[app].[jobs]'), 'TableHasIdentity') = 1 SET IDENTITY_INSERT [app].[jobs] ON;
+BEGIN TRY
+INSERT INTO [app].[jobs] ([id], [grp], [due])
+SELECT v.c0, v.c1, v.c2
+FROM (VALUES
+  (0, CAST(@p1 AS bigint), CAST(@p2 AS nvarchar(max)), CONVERT(datetime2(7), @p3, 126)),
+  (1, CAST(@p4 AS bigint), CAST(@p5 AS nvarchar(max)), CONVERT(datetime2(7), @p6, 126))
+) AS v (n, c0, c1, c2)
+ORDER BY v.n;
+END TRY
+BEGIN CATCH
+IF OBJECTPROPERTY(OBJECT_ID(N'[app].[jobs]'), 'TableHasIdentity') = 1 SET IDENTITY_INSERT [app].[jobs] OFF;
+THROW;
+END CATCH;
+IF OBJECTPROPERTY(OBJECT_ID(N'[app].[jobs]'), 'TableHasIdentity') = 1 SET IDENTITY_INSERT [app].[jobs] OFF;
+
+-- insert of defaults: 
+DECLARE @made TABLE (id bigint NOT NULL);
+INSERT INTO [app].[jobs]
+OUTPUT inserted.[id] INTO @made (id)
+DEFAULT VALUES;
+INSERT INTO [app].[jobs]
+OUTPUT inserted.[id] INTO @made (id)
+DEFAULT VALUES;
+SELECT CONVERT(varchar(20), m.id) AS id
+FROM @made AS m
+ORDER BY m.id;
+
+-- insert with a delay: r0c0, r0c1, r0c2, r0c3, r0c4, r0c5, r0c6
+SET NOCOUNT ON;
+DECLARE @now datetime2(7) = SYSUTCDATETIME();
+IF OBJECTPROPERTY(OBJECT_ID(N'[app].[jobs]'), 'TableHasIdentity') = 1 SET IDENTITY_INSERT [app].[jobs] ON;
+BEGIN TRY
+INSERT INTO [app].[jobs] ([id], [grp], [due], [att], [pay], [done], [why])
+SELECT v.c0, v.c1, v.c2, v.c3, v.c4, v.c5, v.c6
+FROM (VALUES
+  (0, CAST(@p1 AS bigint), CAST(@p2 AS nvarchar(max)), DATEADD(millisecond, CAST((CASE WHEN CAST(CAST(@p3 AS decimal(30, 3)) AS bigint) > 220903200000000 THEN 220903200000000 WHEN CAST(CAST(@p3 AS decimal(30, 3)) AS bigint) < -63115200000000 THEN -63115200000000 ELSE CAST(CAST(@p3 AS decimal(30, 3)) AS bigint) END) % 86400000 AS int), DATEADD(day, CAST((CASE WHEN CAST(CAST(@p3 AS decimal(30, 3)) AS bigint) > 220903200000000 THEN 220903200000000 WHEN CAST(CAST(@p3 AS decimal(30, 3)) AS bigint) < -63115200000000 THEN -63115200000000 ELSE CAST(CAST(@p3 AS decimal(30, 3)) AS bigint) END) / 86400000 AS int), @now)), CAST(@p4 AS smallint), CAST(@p5 AS nvarchar(max)), CONVERT(datetime2(7), @p6, 126), CAST(@p7 AS nvarchar(max)))
+) AS v (n, c0, c1, c2, c3, c4, c5, c6)
+ORDER BY v.n;
+END TRY
+BEGIN CATCH
+IF OBJECTPROPERTY(OBJECT_ID(N'[app].[jobs]'), 'TableHasIdentity') = 1 SET IDENTITY_INSERT [app].[jobs] OFF;
+THROW;
+END CATCH;
+IF OBJECTPROPERTY(OBJECT_ID(N'[app].[jobs]'), 'TableHasIdentity') = 1 SET IDENTITY_INSERT [app].[jobs] OFF;
+
+-- insert without ids: r0c0, r0c1, r1c0, r1c1
+SET NOCOUNT ON;
+DECLARE @made TABLE (id bigint NOT NULL);
+INSERT INTO [app].[jobs] ([pay], [why])
+OUTPUT inserted.[id] INTO @made (id)
+SELECT v.c0, v.c1
+FROM (VALUES
+  (0, CAST(@p1 AS nvarchar(max)), CAST(@p2 AS nvarchar(max))),
+  (1, CAST(@p3 AS nvarchar(max)), CAST(@p4 AS nvarchar(max)))
+) AS v (n, c0, c1)
+ORDER BY v.n;
+SELECT CONVERT(varchar(20), m.id) AS id
+FROM @made AS m
+ORDER BY m.id;
+
+-- move to a group: group, from, given
+SET NOCOUNT ON;
+DECLARE @group nvarchar(4000) = CAST(@p1 AS nvarchar(max));
+DECLARE @from nvarchar(4000) = CAST(@p2 AS nvarchar(max));
+DECLARE @given TABLE ([n] int NOT NULL PRIMARY KEY, [id] nvarchar(4000) NULL, [token] nvarchar(40) NULL, [attempt] bigint NULL, [delay] bigint NULL, [reason] nvarchar(max) NULL);
+INSERT INTO @given ([n], [id], [token], [attempt], [delay], [reason])
+SELECT g.[n], g.[id], g.[token], g.[attempt], g.[delay], g.[reason]
+FROM OPENJSON(@p3) WITH ([n] int '$[0]', [id] nvarchar(4000) '$[1]', [token] nvarchar(40) '$[2]', [attempt] bigint '$[3]', [delay] bigint '$[4]', [reason] nvarchar(max) '$[5]') AS g;
+DECLARE @answer TABLE (n int NOT NULL PRIMARY KEY, id nvarchar(4000) NOT NULL);
+DECLARE @n int = 0, @count int = (SELECT COUNT(*) FROM @given);
+DECLARE @id bigint, @named nvarchar(4000), @token datetime2(7), @attempt bigint, @delay bigint, @reason nvarchar(max);
+WHILE @n < @count
+BEGIN
+SELECT @id = CAST(g.[id] AS bigint), @named = g.[id], @token = CONVERT(datetime2(7), g.[token], 126), @attempt = g.[attempt], @delay = g.[delay], @reason = g.[reason]
+FROM @given AS g
+WHERE g.[n] = @n;
+UPDATE i
+SET [grp] = @group,
+    [att] = 1,
+    [due] = NULL,
+    [done] = NULL
+OUTPUT @n, @named INTO @answer (n, id)
+FROM [app].[jobs] AS i WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
+WHERE i.[id] = @id AND i.[done] IS NULL AND (@from IS NULL OR (i.[grp] = @from AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @from + N'|')) AND APPLOCK_TEST(N'public', CONVERT(nvarchar(255), CASE WHEN DATALENGTH(N'intray app.jobs/' + N'row ' + CONVERT(varchar(20), i.[id])) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', N'intray app.jobs/' + N'row ' + CONVERT(varchar(20), i.[id])), 2) ELSE N'intray app.jobs/' + N'row ' + CONVERT(varchar(20), i.[id]) END), N'Exclusive', N'Session') = 1;
+SET @n = @n + 1;
+END;
+SELECT a.id
+FROM @answer AS a
+ORDER BY a.n;
+
+-- move to a table: from, group, given
+SET NOCOUNT ON;
+DECLARE @from nvarchar(4000) = CAST(@p1 AS nvarchar(max));
+DECLARE @group nvarchar(4000) = CAST(@p2 AS nvarchar(max));
+DECLARE @given TABLE ([n] int NOT NULL PRIMARY KEY, [id] nvarchar(4000) NULL, [token] nvarchar(40) NULL, [attempt] bigint NULL, [delay] bigint NULL, [reason] nvarchar(max) NULL);
+INSERT INTO @given ([n], [id], [token], [attempt], [delay], [reason])
+SELECT g.[n], g.[id], g.[token], g.[attempt], g.[delay], g.[reason]
+FROM OPENJSON(@p3) WITH ([n] int '$[0]', [id] nvarchar(4000) '$[1]', [token] nvarchar(40) '$[2]', [attempt] bigint '$[3]', [delay] bigint '$[4]', [reason] nvarchar(max) '$[5]') AS g;
+DECLARE @answer TABLE (n int NOT NULL PRIMARY KEY, id nvarchar(4000) NOT NULL);
+DECLARE @n int = 0, @count int = (SELECT COUNT(*) FROM @given);
+DECLARE @id bigint, @named nvarchar(4000), @token datetime2(7), @attempt bigint, @delay bigint, @reason nvarchar(max);
+WHILE @n < @count
+BEGIN
+SELECT @id = CAST(g.[id] AS bigint), @named = g.[id], @token = CONVERT(datetime2(7), g.[token], 126), @attempt = g.[attempt], @delay = g.[delay], @reason = g.[reason]
+FROM @given AS g
+WHERE g.[n] = @n;
+BEGIN TRY
+INSERT INTO @answer (n, id)
+SELECT @n, @named
+FROM [app].[jobs] AS i WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
+WHERE i.[id] = @id AND i.[done] IS NULL AND (@from IS NULL OR (i.[grp] = @from AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @from + N'|')) AND APPLOCK_TEST(N'public', CONVERT(nvarchar(255), CASE WHEN DATALENGTH(N'intray app.jobs/' + N'row ' + CONVERT(varchar(20), i.[id])) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', N'intray app.jobs/' + N'row ' + CONVERT(varchar(20), i.[id])), 2) ELSE N'intray app.jobs/' + N'row ' + CONVERT(varchar(20), i.[id]) END), N'Exclusive', N'Session') = 1;
+INSERT INTO [app].[jobs] ([pay], [grp], [att])
+SELECT i.[pay], @group, 1
+FROM [app].[jobs] AS i WITH (UPDLOCK, ROWLOCK, READCOMMITTEDLOCK)
+WHERE i.[id] = @id AND i.[done] IS NULL AND (@from IS NULL OR (i.[grp] = @from AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @from + N'|')) AND EXISTS (SELECT 1 FROM @answer AS a WHERE a.n = @n);
+DECLARE @gone TABLE (n int NOT NULL);
+DELETE i
+OUTPUT @n INTO @gone (n)
+FROM [app].[jobs] AS i WITH (UPDLOCK, ROWLOCK, READCOMMITTEDLOCK)
+WHERE i.[id] = @id AND i.[done] IS NULL AND (@from IS NULL OR (i.[grp] = @from AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @from + N'|')) AND EXISTS (SELECT 1 FROM @answer AS a WHERE a.n = @n);
+IF EXISTS (SELECT 1 FROM @answer AS a WHERE a.n = @n) AND NOT EXISTS (SELECT 1 FROM @gone AS g WHERE g.n = @n)
+THROW 51000, N'intray: a row changed while it was moved', 1;
+END TRY
+BEGIN CATCH
+THROW;
+END CATCH;
+SET @n = @n + 1;
+END;
+SELECT a.id
+FROM @answer AS a
+ORDER BY a.n;
+
+-- purge: olderThanMs, limit, after
+SET NOCOUNT ON;
+DECLARE @now datetime2(7) = SYSUTCDATETIME();
+DECLARE @old datetime2(7) = DATEADD(millisecond, CAST((CASE WHEN CAST(-CAST(@p1 AS bigint) AS bigint) > 220903200000000 THEN 220903200000000 WHEN CAST(-CAST(@p1 AS bigint) AS bigint) < -63115200000000 THEN -63115200000000 ELSE CAST(-CAST(@p1 AS bigint) AS bigint) END) % 86400000 AS int), DATEADD(day, CAST((CASE WHEN CAST(-CAST(@p1 AS bigint) AS bigint) > 220903200000000 THEN 220903200000000 WHEN CAST(-CAST(@p1 AS bigint) AS bigint) < -63115200000000 THEN -63115200000000 ELSE CAST(-CAST(@p1 AS bigint) AS bigint) END) / 86400000 AS int), @now));
+DECLARE @limit int = CAST(@p2 AS int);
+DECLARE @after bigint = CAST(@p3 AS bigint);
+DECLARE @gone TABLE (id bigint NOT NULL);
+DELETE i
+OUTPUT deleted.[id] INTO @gone (id)
+FROM (
+  SELECT TOP (@limit) o.[id] AS id
+  FROM [app].[jobs] AS o WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
+  WHERE o.[done] <= @old AND (@after IS NULL OR o.[id] > @after)
+  ORDER BY o.[id]
+) AS found
+INNER JOIN [app].[jobs] AS i WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK) ON i.[id] = found.id
+WHERE i.[done] <= @old
+OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1);
+SELECT CONVERT(varchar(20), d.id) AS id
+FROM @gone AS d
+ORDER BY d.id;
+
+-- remove: from, given
+SET NOCOUNT ON;
+DECLARE @from nvarchar(4000) = CAST(@p1 AS nvarchar(max));
+DECLARE @given TABLE ([n] int NOT NULL PRIMARY KEY, [id] nvarchar(4000) NULL, [token] nvarchar(40) NULL, [attempt] bigint NULL, [delay] bigint NULL, [reason] nvarchar(max) NULL);
+INSERT INTO @given ([n], [id], [token], [attempt], [delay], [reason])
+SELECT g.[n], g.[id], g.[token], g.[attempt], g.[delay], g.[reason]
+FROM OPENJSON(@p2) WITH ([n] int '$[0]', [id] nvarchar(4000) '$[1]', [token] nvarchar(40) '$[2]', [attempt] bigint '$[3]', [delay] bigint '$[4]', [reason] nvarchar(max) '$[5]') AS g;
+DECLARE @answer TABLE (n int NOT NULL PRIMARY KEY, id nvarchar(4000) NOT NULL);
+DECLARE @n int = 0, @count int = (SELECT COUNT(*) FROM @given);
+DECLARE @id bigint, @named nvarchar(4000), @token datetime2(7), @attempt bigint, @delay bigint, @reason nvarchar(max);
+WHILE @n < @count
+BEGIN
+SELECT @id = CAST(g.[id] AS bigint), @named = g.[id], @token = CONVERT(datetime2(7), g.[token], 126), @attempt = g.[attempt], @delay = g.[delay], @reason = g.[reason]
+FROM @given AS g
+WHERE g.[n] = @n;
+DELETE i
+OUTPUT @n, @named INTO @answer (n, id)
+FROM [app].[jobs] AS i WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
+WHERE i.[id] = @id AND i.[done] IS NULL AND (@from IS NULL OR (i.[grp] = @from AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @from + N'|')) AND APPLOCK_TEST(N'public', CONVERT(nvarchar(255), CASE WHEN DATALENGTH(N'intray app.jobs/' + N'row ' + CONVERT(varchar(20), i.[id])) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', N'intray app.jobs/' + N'row ' + CONVERT(varchar(20), i.[id])), 2) ELSE N'intray app.jobs/' + N'row ' + CONVERT(varchar(20), i.[id]) END), N'Exclusive', N'Session') = 1;
+SET @n = @n + 1;
+END;
+SELECT a.id
+FROM @answer AS a
+ORDER BY a.n;
+
+-- retry: given
+SET NOCOUNT ON;
+DECLARE @given TABLE ([n] int NOT NULL PRIMARY KEY, [id] nvarchar(4000) NULL, [token] nvarchar(40) NULL, [attempt] bigint NULL, [delay] bigint NULL, [reason] nvarchar(max) NULL);
+INSERT INTO @given ([n], [id], [token], [attempt], [delay], [reason])
+SELECT g.[n], g.[id], g.[token], g.[attempt], g.[delay], g.[reason]
+FROM OPENJSON(@p1) WITH ([n] int '$[0]', [id] nvarchar(4000) '$[1]', [token] nvarchar(40) '$[2]', [attempt] bigint '$[3]', [delay] bigint '$[4]', [reason] nvarchar(max) '$[5]') AS g;
+DECLARE @answer TABLE (n int NOT NULL PRIMARY KEY, id nvarchar(4000) NOT NULL);
+DECLARE @n int = 0, @count int = (SELECT COUNT(*) FROM @given);
+DECLARE @id bigint, @named nvarchar(4000), @token datetime2(7), @attempt bigint, @delay bigint, @reason nvarchar(max);
+WHILE @n < @count
+BEGIN
+SELECT @id = CAST(g.[id] AS bigint), @named = g.[id], @token = CONVERT(datetime2(7), g.[token], 126), @attempt = g.[attempt], @delay = g.[delay], @reason = g.[reason]
+FROM @given AS g
+WHERE g.[n] = @n;
+UPDATE i
+SET [att] = CASE WHEN i.[att] >= 32767 THEN i.[att] ELSE COALESCE(i.[att], 1) + 1 END
+OUTPUT @n, @named INTO @answer (n, id)
+FROM [app].[jobs] AS i WITH (ROWLOCK, READCOMMITTEDLOCK)
+WHERE i.[id] = @id;
+SET @n = @n + 1;
+END;
+SELECT a.id
+FROM @answer AS a
+ORDER BY a.n;
+
+-- retryAfter: given
+SET NOCOUNT ON;
+DECLARE @now datetime2(7) = SYSUTCDATETIME();
+DECLARE @given TABLE ([n] int NOT NULL PRIMARY KEY, [id] nvarchar(4000) NULL, [token] nvarchar(40) NULL, [attempt] bigint NULL, [delay] bigint NULL, [reason] nvarchar(max) NULL);
+INSERT INTO @given ([n], [id], [token], [attempt], [delay], [reason])
+SELECT g.[n], g.[id], g.[token], g.[attempt], g.[delay], g.[reason]
+FROM OPENJSON(@p1) WITH ([n] int '$[0]', [id] nvarchar(4000) '$[1]', [token] nvarchar(40) '$[2]', [attempt] bigint '$[3]', [delay] bigint '$[4]', [reason] nvarchar(max) '$[5]') AS g;
+DECLARE @answer TABLE (n int NOT NULL PRIMARY KEY, id nvarchar(4000) NOT NULL);
+DECLARE @n int = 0, @count int = (SELECT COUNT(*) FROM @given);
+DECLARE @id bigint, @named nvarchar(4000), @token datetime2(7), @attempt bigint, @delay bigint, @reason nvarchar(max);
+WHILE @n < @count
+BEGIN
+SELECT @id = CAST(g.[id] AS bigint), @named = g.[id], @token = CONVERT(datetime2(7), g.[token], 126), @attempt = g.[attempt], @delay = g.[delay], @reason = g.[reason]
+FROM @given AS g
+WHERE g.[n] = @n;
+UPDATE i
+SET [due] = DATEADD(millisecond, CAST((CASE WHEN CAST(@delay AS bigint) > 220903200000000 THEN 220903200000000 WHEN CAST(@delay AS bigint) < -63115200000000 THEN -63115200000000 ELSE CAST(@delay AS bigint) END) % 86400000 AS int), DATEADD(day, CAST((CASE WHEN CAST(@delay AS bigint) > 220903200000000 THEN 220903200000000 WHEN CAST(@delay AS bigint) < -63115200000000 THEN -63115200000000 ELSE CAST(@delay AS bigint) END) / 86400000 AS int), @now)),
+    [att] = CASE WHEN i.[att] >= 32767 THEN i.[att] ELSE COALESCE(i.[att], 1) + 1 END
+OUTPUT @n, @named INTO @answer (n, id)
+FROM [app].[jobs] AS i WITH (ROWLOCK, READCOMMITTEDLOCK)
+WHERE i.[id] = @id;
+SET @n = @n + 1;
+END;
+SELECT a.id
+FROM @answer AS a
+ORDER BY a.n;
+
+-- row: id, from
+SET NOCOUNT ON;
+DECLARE @id bigint = CAST(@p1 AS bigint);
+DECLARE @from nvarchar(4000) = CAST(@p2 AS nvarchar(max));
+SELECT
+  CONVERT(varchar(20), i.[id]) AS v0,
+  CONVERT(nvarchar(max), i.[grp]) AS v1,
+  CONVERT(varchar(33), CONVERT(datetime2(7), SWITCHOFFSET(CONVERT(datetimeoffset(7), i.[due]), '+00:00')), 126) AS v2,
+  CONVERT(varchar(20), i.[att]) AS v3,
+  CONVERT(nvarchar(max), i.[pay]) AS v4,
+  CONVERT(varchar(33), CONVERT(datetime2(7), SWITCHOFFSET(CONVERT(datetimeoffset(7), i.[done]), '+00:00')), 126) AS v5,
+  CONVERT(nvarchar(max), i.[why]) AS v6
+FROM [app].[jobs] AS i
+WHERE i.[id] = @id AND i.[done] IS NULL AND (@from IS NULL OR (i.[grp] = @from AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @from + N'|'));
+
+-- rows: limit, from, after
+SET NOCOUNT ON;
+DECLARE @limit int = CAST(@p1 AS int);
+DECLARE @from nvarchar(4000) = CAST(@p2 AS nvarchar(max));
+DECLARE @after bigint = CAST(@p3 AS bigint);
+SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+SELECT TOP (@limit)
+  CONVERT(varchar(20), i.[id]) AS id,
+  CONVERT(nvarchar(max), i.[grp]) AS [group],
+  CONVERT(varchar(20), i.[att]) AS attempt,
+  CONVERT(varchar(33), CONVERT(datetime2(7), SWITCHOFFSET(CONVERT(datetimeoffset(7), i.[due]), '+00:00')), 126) AS due,
+  NULL AS leased_until,
+  CONVERT(nvarchar(max), i.[why]) AS reason,
+  SUBSTRING(CONVERT(nvarchar(max), i.[pay]), 1, 400) AS payload,
+  CONVERT(varchar(20), LEN(CONVERT(nvarchar(max), i.[pay]) + N'|') - 1) AS payload_length
+FROM [app].[jobs] AS i WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
+WHERE i.[done] IS NULL AND (@from IS NULL OR (i.[grp] = @from AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @from + N'|')) AND (@after IS NULL OR i.[id] > @after)
+ORDER BY i.[id];
+
+-- rows, last first: limit, from, after
+SET NOCOUNT ON;
+DECLARE @limit int = CAST(@p1 AS int);
+DECLARE @from nvarchar(4000) = CAST(@p2 AS nvarchar(max));
+DECLARE @after bigint = CAST(@p3 AS bigint);
+SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+SELECT TOP (@limit)
+  CONVERT(varchar(20), i.[id]) AS id,
+  CONVERT(nvarchar(max), i.[grp]) AS [group],
+  CONVERT(varchar(20), i.[att]) AS attempt,
+  CONVERT(varchar(33), CONVERT(datetime2(7), SWITCHOFFSET(CONVERT(datetimeoffset(7), i.[due]), '+00:00')), 126) AS due,
+  NULL AS leased_until,
+  NULL AS reason,
+  SUBSTRING(CONVERT(nvarchar(max), i.[pay]), 1, 400) AS payload,
+  CONVERT(varchar(20), LEN(CONVERT(nvarchar(max), i.[pay]) + N'|') - 1) AS payload_length
+FROM [app].[jobs] AS i WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
+WHERE i.[done] IS NULL AND (@from IS NULL OR (i.[grp] = @from AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @from + N'|')) AND (@after IS NULL OR i.[id] < @after)
+ORDER BY i.[id] DESC;
+
+-- status: limit, from
+SET NOCOUNT ON;
+DECLARE @now datetime2(7) = SYSUTCDATETIME();
+DECLARE @limit int = CAST(@p1 AS int);
+DECLARE @from nvarchar(4000) = CAST(@p2 AS nvarchar(max));
+SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+SELECT TOP (@limit)
+  CONVERT(nvarchar(max), i.[grp]) AS [group],
+  CONVERT(varchar(20), COUNT_BIG(CASE WHEN i.[done] IS NULL AND (i.[due] IS NULL OR i.[due] <= @now) THEN 1 END)) AS waiting,
+  CONVERT(varchar(20), COUNT_BIG(CASE WHEN i.[done] IS NULL AND i.[due] > @now THEN 1 END)) AS future,
+  NULL AS in_work,
+  NULL AS expired,
+  CONVERT(varchar(20), COUNT_BIG(CASE WHEN i.[done] IS NOT NULL THEN 1 END)) AS processed,
+  CONVERT(varchar(33), CONVERT(datetime2(7), SWITCHOFFSET(CONVERT(datetimeoffset(7), MIN(CASE WHEN i.[done] IS NULL AND (i.[due] IS NULL OR i.[due] <= @now) THEN i.[due] END)), '+00:00')), 126) AS oldest_due,
+  CONVERT(varchar(20), DATEDIFF_BIG(millisecond, MIN(CASE WHEN i.[done] IS NULL AND (i.[due] IS NULL OR i.[due] <= @now) THEN i.[due] END), @now)) AS oldest_due_ms
+FROM [app].[jobs] AS i WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
+WHERE (@from IS NULL OR (i.[grp] = @from AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @from + N'|'))
+GROUP BY i.[grp]
+ORDER BY i.[grp];
+
+-- take: group, named
+SET NOCOUNT ON;
+DECLARE @group nvarchar(4000) = CAST(@p1 AS nvarchar(max));
+DECLARE @now datetime2(7) = SYSUTCDATETIME();
+DECLARE @given TABLE ([n] int NOT NULL PRIMARY KEY, [id] nvarchar(4000) NULL, [token] nvarchar(40) NULL, [attempt] bigint NULL, [delay] bigint NULL, [reason] nvarchar(max) NULL);
+INSERT INTO @given ([n], [id], [token], [attempt], [delay], [reason])
+SELECT g.[n], g.[id], g.[token], g.[attempt], g.[delay], g.[reason]
+FROM OPENJSON(@p2) WITH ([n] int '$[0]', [id] nvarchar(4000) '$[1]', [token] nvarchar(40) '$[2]', [attempt] bigint '$[3]', [delay] bigint '$[4]', [reason] nvarchar(max) '$[5]') AS g;
+DECLARE @claimed TABLE (turn int NOT NULL, held bigint NULL, id nvarchar(4000) NULL, token nvarchar(40) NULL, attempt nvarchar(20) NULL, [group] nvarchar(4000) NULL, [key] nvarchar(max) NULL, c0 nvarchar(max) NULL);
+DECLARE @lock nvarchar(255), @granted int;
+DECLARE @answer TABLE (n int NOT NULL PRIMARY KEY, id nvarchar(4000) NOT NULL);
+DECLARE @n int = 0, @count int = (SELECT COUNT(*) FROM @given);
+DECLARE @id bigint, @named nvarchar(4000), @token datetime2(7), @attempt bigint, @delay bigint, @reason nvarchar(max);
+WHILE @n < @count
+BEGIN
+SELECT @id = CAST(g.[id] AS bigint), @named = g.[id], @token = CONVERT(datetime2(7), g.[token], 126), @attempt = g.[attempt], @delay = g.[delay], @reason = g.[reason]
+FROM @given AS g
+WHERE g.[n] = @n;
+SET @lock = CONVERT(nvarchar(255), CASE WHEN DATALENGTH(N'intray app.jobs/' + N'row ' + @named) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', N'intray app.jobs/' + N'row ' + @named), 2) ELSE N'intray app.jobs/' + N'row ' + @named END);
+EXEC @granted = sp_getapplock @Resource = @lock, @LockMode = N'Exclusive', @LockOwner = N'Transaction', @LockTimeout = 0;
+IF @granted >= 0
+BEGIN
+INSERT INTO @claimed (turn, held, id, token, attempt, [group], [key], c0)
+SELECT @n,
+  i.[id],
+  CONVERT(varchar(20), i.[id]),
+  NULL,
+  CONVERT(varchar(20), i.[att]),
+  CONVERT(nvarchar(max), i.[grp]),
+  NULL,
+  CONVERT(nvarchar(max), i.[pay])
+FROM [app].[jobs] AS i WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
+WHERE i.[id] = @id AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @group + N'|' AND i.[done] IS NULL AND (i.[due] IS NULL OR i.[due] <= @now);
+IF NOT EXISTS (SELECT 1 FROM @claimed AS t WHERE t.turn = @n)
+EXEC sp_releaseapplock @Resource = @lock, @LockOwner = N'Transaction';
+END;
+SET @n = @n + 1;
+END;
+SELECT t.id, t.token, t.attempt, t.[group], t.[key], t.c0
+FROM @claimed AS t
+ORDER BY t.turn;
