@@ -9,23 +9,11 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { POINTS, REASONS } from "./contract-points.mjs";
+import { POINTS, REASONS, TARGETS } from "./contract-points.mjs";
 import { root, vitest } from "./lib.mjs";
 
 const PATH = join(root, "docs", "contract-table.md");
 
-/** The targets of the tests, as `test/support` names them, and the heads of their columns. */
-const TARGETS = {
-  pg: "PostgreSQL<br>pg",
-  postgres: "PostgreSQL<br>postgres.js",
-  handmade: "PostgreSQL<br>by hand",
-  pglite: "PGlite",
-  mysql2: "MariaDB<br>mysql2",
-  mariadb: "MariaDB<br>mariadb",
-  "mysql2 on MySQL": "MySQL<br>mysql2",
-  "sqlite file": "SQLite<br>file",
-  "sqlite in memory": "SQLite<br>in memory",
-};
 const NAMES = Object.keys(TARGETS);
 
 /** What a run's report makes of the table; a column whose database the run did not have stays as it was. */

@@ -3,12 +3,14 @@
  * checks the package. Arguments go to vitest, for one project or file: then the package is left out.
  */
 
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { committedTable, contractTable } from "./contract-table.mjs";
-import { node, summary, tool, vitest } from "./lib.mjs";
+import { node, summary, tool, vitest, workFolder } from "./lib.mjs";
 import { buildAndPack } from "./pack.mjs";
 
 /** Bytes; a package that grows past it should do so on purpose. A dialect takes about 30,000. */
-const LARGEST_TARBALL = 640_000;
+const LARGEST_TARBALL = 760_000;
 
 const args = process.argv.slice(2);
 const counts = args.length > 0 ? await vitest(args) : await everything();
@@ -65,11 +67,13 @@ function tableCheck(table) {
     "docs/contract-table.md",
     async () => {
       if (table === undefined) return { code: 1, output: "there was no report to compare it with" };
+      const path = join(workFolder, "contract-table.md");
+      await writeFile(path, table.shown);
       const committed = lines(table.committed);
       const differing = [...lines(table.shown)].filter((line) => !committed.has(line));
       return {
         code: table.committed === table.shown ? 0 : 1,
-        output: `node scripts/contract-table.mjs writes it anew; this run shows\n${differing.join("\n")}`,
+        output: `${path} has what this run shows, which node scripts/contract-table.mjs would write:\n${differing.join("\n")}`,
       };
     },
   ];

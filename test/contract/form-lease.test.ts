@@ -179,7 +179,7 @@ describe("the lease form", () => {
 
   forEachTarget({ connections: "many" }, (_target, open) => {
     test.each([false, true])(
-      "F1: a settlement after another worker took the row changes nothing (transactional: %s)",
+      "F1, 32: a settlement after another worker took the row changes nothing (transactional: %s)",
       async (transactional) => {
         const jobs = await openForm(open, { form: "lease" });
         const [id] = await jobs.insert("a");

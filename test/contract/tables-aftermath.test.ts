@@ -96,7 +96,7 @@ describe("brokers and what they leave", () => {
   forEachTarget({ connections: "many" }, (target, open) => {
     const listenNotify = target.dialect.features.listenNotify && target.name !== "handmade";
     for (const { form, Jobs } of formsOf(target)) {
-      test(`76, ${form}: sessions that end, idle, at work and listening, end no process`, async () => {
+      test(`75, 76, ${form}: sessions that end, idle, at work and listening, end no process`, async () => {
         const db = await openTables(open, [Jobs]);
         const queue = Jobs.queue("a");
         const { broker, logger } = testBroker(db.source, { leaseMs: 200, listenNotify });

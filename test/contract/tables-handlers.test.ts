@@ -237,7 +237,7 @@ describe("what a handler gets, and what becomes of what it does", () => {
     }
   });
 
-  forEachTarget({ connections: "many" }, ({ dialect }, open) => {
+  forEachTarget({ connections: "one writer" }, ({ dialect }, open) => {
     const { later, now } = wordsOf(dialect.name);
 
     test("58: the signal aborts when the lease is lost, with the reason", async () => {
