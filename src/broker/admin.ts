@@ -8,6 +8,7 @@ import { isObject, shown } from "../options.ts";
 import { type TableDescription, tableLabel } from "../table/description.ts";
 import { checkNames } from "../table/names.ts";
 import type { QueueDescription } from "../table/queue.ts";
+import { columnFault, type InspectedColumn } from "./column-faults.ts";
 import { isDialect } from "./dialect-of.ts";
 import { type Executor, executorOf, type Writable } from "./executor.ts";
 import type { DescribedTable } from "./types.ts";
@@ -47,6 +48,7 @@ export class TableAdmin {
   readonly statements: TableAdministration;
   readonly dialect: Dialect;
   readonly #executor: Executor;
+  #looked: Promise<void> | undefined;
 
   /** @throws TypeError or TableError where nobody knows how to reach the table. */
   constructor(conn: Writable, table: TableDescription, { dialect }: AdminOptions = {}) {
@@ -63,12 +65,38 @@ export class TableAdmin {
     this.statements = admin;
   }
 
-  /** Runs a statement by itself; the time goes with it where the table's clock is not the database's. */
+  /**
+   * Runs a statement by itself; the time goes with it where the table's clock is not the database's.
+   *
+   * @throws SchemaError where the session would misread a column, such as a time of another zone.
+   */
   async ask<Row>(
     statement: Statement,
     values: Values,
     on: Executor = this.#executor,
   ): Promise<Row[]> {
+    this.#looked ??= this.#look(on).catch((error: unknown) => {
+      this.#looked = undefined;
+      throw error;
+    });
+    await this.#looked;
+    return await this.#run<Row>(statement, values, on);
+  }
+
+  async #look(on: Executor): Promise<void> {
+    const { columns, name, schema } = this.table;
+    const inspect = this.dialect.inspection.columns(this.table);
+    const values = { schema: schema ?? null, table: name };
+    const found = await this.#run<InspectedColumn>(inspect, values, on);
+    const fault = columnFault(
+      this.table,
+      found,
+      columns.map((column) => column.name),
+    );
+    if (fault !== undefined) throw fault;
+  }
+
+  async #run<Row>(statement: Statement, values: Values, on: Executor): Promise<Row[]> {
     const { clock } = this.table;
     const now = (typeof clock === "function" ? clock() : new Date()).toISOString();
     const begin = this.dialect.begin(this.dialect.safeLevel);

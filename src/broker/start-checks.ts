@@ -8,6 +8,7 @@ import { asError, SchemaError, TableError } from "../errors.ts";
 import { NO_LOCKS } from "../form/key-locks.ts";
 import type { Log } from "../log.ts";
 import { type IsolationLevel, type TableDescription, tableLabel } from "../table/description.ts";
+import { columnFault, type InspectedColumn } from "./column-faults.ts";
 import { ask, missingIndexes, refusalOf } from "./inspect.ts";
 import { sharesSessions } from "./session-check.ts";
 
@@ -77,14 +78,10 @@ async function checkColumns(
   connection: Connection,
 ): Promise<number | undefined> {
   const label = tableLabel(table);
-  const rows = await ask<{ name: string; precision: unknown; fault?: unknown }>(
-    connection,
-    dialect.inspection.columns(table),
-    {
-      schema: table.schema ?? null,
-      table: table.name,
-    },
-  );
+  const rows = await ask<InspectedColumn>(connection, dialect.inspection.columns(table), {
+    schema: table.schema ?? null,
+    table: table.name,
+  });
   if (rows.length === 0) {
     throw new FatalError(
       new SchemaError(
@@ -103,12 +100,8 @@ async function checkColumns(
       new SchemaError(`the table ${label} has no ${what} ${missing.join(", ")}`),
     );
   }
-  const faulty = rows.find(({ fault, name }) => typeof fault === "string" && wanted.includes(name));
-  if (faulty !== undefined) {
-    throw new FatalError(
-      new SchemaError(`the table ${label}: its column ${faulty.name} ${String(faulty.fault)}`),
-    );
-  }
+  const fault = columnFault(table, rows, wanted);
+  if (fault !== undefined) throw new FatalError(fault);
   const { attempt, lockedUntil } = table.roles;
   const precision = rows.find(({ name }) => name === lockedUntil?.name)?.precision ?? undefined;
   if (lockedUntil === undefined || precision === undefined) return undefined;

@@ -1,6 +1,8 @@
 import mysql from "mysql2/promise";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { inboxTable } from "../../src/broker/inbox-table.ts";
+import { purgeProcessed } from "../../src/broker/purge-processed.ts";
+import type { ConnectionSource } from "../../src/driver/connection.ts";
 import { fromMysql2 } from "../../src/driver/mysql2.ts";
 import { SchemaError } from "../../src/errors.ts";
 import { c } from "../../src/table/columns.ts";
@@ -26,6 +28,13 @@ const Numbered = inboxTable("numbered", {
   columns: {
     id: c.decimal().id(),
     lease: c.timestamp().lockedUntil().nullable(),
+  },
+});
+
+const Kept = inboxTable("kept", {
+  columns: {
+    id: c.bigint().id().generated(),
+    done: c.timestamp().processedAt().nullable(),
   },
 });
 
@@ -123,5 +132,25 @@ describe("values on MySQL and MariaDB", () => {
         await other.broker.start();
       },
     );
+
+    test("78: no row is purged hours early, or worked again, where a session sees a TIMESTAMP at its own hour", async () => {
+      const db = await openTables(open, [Kept]);
+      await db.query("ALTER TABLE kept MODIFY done TIMESTAMP(6) NULL");
+      await db.query("INSERT INTO kept (done) VALUES (NOW() - INTERVAL 1 HOUR)");
+      const { max, source } = { max: 1, source: db.source };
+      const west: ConnectionSource = {
+        max,
+        database: "mysql",
+        async connect(signal) {
+          const connection = await source.connect(signal);
+          await connection.query("SET time_zone = '-05:00'");
+          return connection;
+        },
+      };
+      const error = await rejection(purgeProcessed(west, Kept, { olderThan: "2h" }));
+      expect(error).toBeInstanceOf(SchemaError);
+      expect(String(error)).toMatch(/kept.*its column done is a TIMESTAMP/);
+      expect((await db.query("SELECT id FROM kept")).rows).toHaveLength(1);
+    });
   });
 });
