@@ -1,8 +1,10 @@
 /**
- * The SQL of described tables on SQL Server, as it is sent. It stands in table-sql-sqlserver/*.sql, so that a
- * change shows in review: `npx vitest run --project unit -u` writes the files anew. No server runs here: a grammar
+ * The SQL of described tables on SQL Server, as it is sent. It stands in table-sql-sqlserver/, a file a
+ * statement, so that a change shows in review: `npx vitest run --project unit -u` writes the files anew. No server runs here: a grammar
  * of T-SQL reads every batch, and what a grammar does not know is asserted by the words.
  */
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { ClaimSettings } from "../../src/dialect/dialect.ts";
 import { sqlserver } from "../../src/dialect/sqlserver/sqlserver.ts";
@@ -129,6 +131,15 @@ function partsOf([which, statement]: readonly [string, Statement]): [string, Sta
   return program.parts.map((part) => [which, part]);
 }
 
+/** A file a statement; a statement that is several has one for each. */
+function fileNames(names: readonly string[]): string[] {
+  const slugs = names.map((each) => each.replaceAll(/[^\w]+/g, "-").toLowerCase());
+  return slugs.map((slug, at) => {
+    const before = slugs.slice(0, at).filter((each) => each === slug).length;
+    return before === 0 ? `${slug}.sql` : `${slug}-${before + 1}.sql`;
+  });
+}
+
 // The grammar takes its time where other things run too.
 describe.each(Object.entries(tables))("%s", { timeout: 120_000 }, (name, table) => {
   const statements = everyStatement(table)
@@ -136,15 +147,24 @@ describe.each(Object.entries(tables))("%s", { timeout: 120_000 }, (name, table) 
     .flatMap(partsOf);
 
   test("has these statements", async () => {
-    const texts = statements.map(
-      ([which, { params, text }]) => `-- ${which}: ${params.join(", ")}\n${text}\n`,
+    const files = new Map(
+      fileNames(statements.map(([which]) => which)).map((file, at) => [file, at]),
     );
-    await expect(texts.join("\n")).toMatchFileSnapshot(`table-sql-sqlserver/${name}.sql`);
+    for (const [file, at] of files) {
+      const [which, { params, text }] = statements[at] ?? ["", { params: [], text: "" }];
+      const shown = `-- ${which}: ${params.join(", ")}\n${text}\n`;
+      await expect(shown).toMatchFileSnapshot(`table-sql-sqlserver/${name}/${file}`);
+    }
+    // None is of a statement that is no more. They are written when the run ends, where they are new.
+    const folder = join(import.meta.dirname, "table-sql-sqlserver", name);
+    for (const file of await readdir(folder).catch(() => [])) {
+      expect([...files.keys(), "ddl.sql"]).toContain(file);
+    }
   });
 
   test("has this DDL", async () => {
     const text = sqlserver.ddl(table).map((each) => `${each};\n`);
-    await expect(text.join("\n")).toMatchFileSnapshot(`table-sql-sqlserver/${name}-ddl.sql`);
+    await expect(text.join("\n")).toMatchFileSnapshot(`table-sql-sqlserver/${name}/ddl.sql`);
     for (const each of [
       ...sqlserver.ddl(table),
       ...sqlserver.inspection.indexes(table).map(({ ddl }) => ddl),

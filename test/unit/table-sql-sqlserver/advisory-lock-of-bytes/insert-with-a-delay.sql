@@ -1,0 +1,16 @@
+-- insert with a delay: r0c0, r0c1, r0c2
+SET NOCOUNT ON;
+IF OBJECTPROPERTY(OBJECT_ID(N'[jobs]'), 'TableHasIdentity') = 1 SET IDENTITY_INSERT [jobs] ON;
+BEGIN TRY
+INSERT INTO [jobs] ([id], [key], [pay])
+SELECT v.c0, v.c1, v.c2
+FROM (VALUES
+  (0, CAST(@p1 AS smallint), CONVERT(varbinary(max), @p2), CAST(@p3 AS nvarchar(max)))
+) AS v (n, c0, c1, c2)
+ORDER BY v.n;
+END TRY
+BEGIN CATCH
+IF OBJECTPROPERTY(OBJECT_ID(N'[jobs]'), 'TableHasIdentity') = 1 SET IDENTITY_INSERT [jobs] OFF;
+THROW;
+END CATCH;
+IF OBJECTPROPERTY(OBJECT_ID(N'[jobs]'), 'TableHasIdentity') = 1 SET IDENTITY_INSERT [jobs] OFF;

@@ -1,0 +1,39 @@
+-- move to a table: given
+SET NOCOUNT ON;
+DECLARE @given TABLE ([n] int NOT NULL PRIMARY KEY, [id] nvarchar(4000) NULL, [token] nvarchar(40) NULL, [attempt] bigint NULL, [delay] bigint NULL, [reason] nvarchar(max) NULL);
+INSERT INTO @given ([n], [id], [token], [attempt], [delay], [reason])
+SELECT g.[n], g.[id], g.[token], g.[attempt], g.[delay], g.[reason]
+FROM OPENJSON(@p1) WITH ([n] int '$[0]', [id] nvarchar(4000) '$[1]', [token] nvarchar(40) '$[2]', [attempt] bigint '$[3]', [delay] bigint '$[4]', [reason] nvarchar(max) '$[5]') AS g;
+DECLARE @answer TABLE (n int NOT NULL PRIMARY KEY, id nvarchar(4000) NOT NULL);
+DECLARE @n int = 0, @count int = (SELECT COUNT(*) FROM @given);
+DECLARE @id smallint, @named nvarchar(4000), @token datetime2(7), @attempt bigint, @delay bigint, @reason nvarchar(max);
+WHILE @n < @count
+BEGIN
+SELECT @id = CAST(g.[id] AS smallint), @named = g.[id], @token = CONVERT(datetime2(7), g.[token], 126), @attempt = g.[attempt], @delay = g.[delay], @reason = g.[reason]
+FROM @given AS g
+WHERE g.[n] = @n;
+BEGIN TRY
+INSERT INTO @answer (n, id)
+SELECT @n, @named
+FROM [jobs] AS i WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
+WHERE i.[id] = @id AND APPLOCK_TEST(N'public', CONVERT(nvarchar(255), CASE WHEN DATALENGTH(COALESCE(NULLIF(COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N''), N''), N'(no key)')) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', COALESCE(NULLIF(COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N''), N''), N'(no key)')), 2) ELSE COALESCE(NULLIF(COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N''), N''), N'(no key)') END), N'Exclusive', N'Session') = 1;
+INSERT INTO [jobs] ([pay])
+SELECT i.[pay]
+FROM [jobs] AS i WITH (UPDLOCK, ROWLOCK, READCOMMITTEDLOCK)
+WHERE i.[id] = @id AND EXISTS (SELECT 1 FROM @answer AS a WHERE a.n = @n);
+DECLARE @gone TABLE (n int NOT NULL);
+DELETE i
+OUTPUT @n INTO @gone (n)
+FROM [jobs] AS i WITH (UPDLOCK, ROWLOCK, READCOMMITTEDLOCK)
+WHERE i.[id] = @id AND EXISTS (SELECT 1 FROM @answer AS a WHERE a.n = @n);
+IF EXISTS (SELECT 1 FROM @answer AS a WHERE a.n = @n) AND NOT EXISTS (SELECT 1 FROM @gone AS g WHERE g.n = @n)
+THROW 51000, N'intray: a row changed while it was moved', 1;
+END TRY
+BEGIN CATCH
+THROW;
+END CATCH;
+SET @n = @n + 1;
+END;
+SELECT a.id
+FROM @answer AS a
+ORDER BY a.n;

@@ -1,0 +1,17 @@
+-- insert with a delay: r0c0, r0c1, r0c2, r0c3, r0c4, r0c5
+SET NOCOUNT ON;
+DECLARE @now datetime2(7) = SYSUTCDATETIME();
+IF OBJECTPROPERTY(OBJECT_ID(N'[jobs]'), 'TableHasIdentity') = 1 SET IDENTITY_INSERT [jobs] ON;
+BEGIN TRY
+INSERT INTO [jobs] ([id], [grp], [due], [att], [pay], [lease])
+SELECT v.c0, v.c1, v.c2, v.c3, v.c4, v.c5
+FROM (VALUES
+  (0, CAST(@p1 AS bigint), CAST(@p2 AS nvarchar(max)), DATEADD(millisecond, CAST((CASE WHEN CAST(CAST(@p3 AS decimal(30, 3)) AS bigint) > 220903200000000 THEN 220903200000000 WHEN CAST(CAST(@p3 AS decimal(30, 3)) AS bigint) < -63115200000000 THEN -63115200000000 ELSE CAST(CAST(@p3 AS decimal(30, 3)) AS bigint) END) % 86400000 AS int), DATEADD(day, CAST((CASE WHEN CAST(CAST(@p3 AS decimal(30, 3)) AS bigint) > 220903200000000 THEN 220903200000000 WHEN CAST(CAST(@p3 AS decimal(30, 3)) AS bigint) < -63115200000000 THEN -63115200000000 ELSE CAST(CAST(@p3 AS decimal(30, 3)) AS bigint) END) / 86400000 AS int), @now)), CAST(@p4 AS smallint), CAST(@p5 AS nvarchar(max)), CONVERT(datetime2(7), @p6, 126))
+) AS v (n, c0, c1, c2, c3, c4, c5)
+ORDER BY v.n;
+END TRY
+BEGIN CATCH
+IF OBJECTPROPERTY(OBJECT_ID(N'[jobs]'), 'TableHasIdentity') = 1 SET IDENTITY_INSERT [jobs] OFF;
+THROW;
+END CATCH;
+IF OBJECTPROPERTY(OBJECT_ID(N'[jobs]'), 'TableHasIdentity') = 1 SET IDENTITY_INSERT [jobs] OFF;

@@ -1,0 +1,19 @@
+-- status: limit, from
+SET NOCOUNT ON;
+DECLARE @now datetime2(7) = SYSUTCDATETIME();
+DECLARE @limit int = CAST(@p1 AS int);
+DECLARE @from uniqueidentifier = CAST(@p2 AS uniqueidentifier);
+SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+SELECT TOP (@limit)
+  LOWER(CONVERT(varchar(36), i.[grp])) AS [group],
+  CONVERT(varchar(20), COUNT_BIG(CASE WHEN i.[done] IS NULL AND (i.[due] IS NULL OR i.[due] <= @now) THEN 1 END)) AS waiting,
+  CONVERT(varchar(20), COUNT_BIG(CASE WHEN i.[done] IS NULL AND i.[due] > @now THEN 1 END)) AS future,
+  NULL AS in_work,
+  NULL AS expired,
+  CONVERT(varchar(20), COUNT_BIG(CASE WHEN i.[done] IS NOT NULL THEN 1 END)) AS processed,
+  CONVERT(varchar(33), CONVERT(datetime2(7), SWITCHOFFSET(CONVERT(datetimeoffset(7), MIN(CASE WHEN i.[done] IS NULL AND (i.[due] IS NULL OR i.[due] <= @now) THEN i.[due] END)), '+00:00')), 126) AS oldest_due,
+  CONVERT(varchar(20), DATEDIFF_BIG(millisecond, MIN(CASE WHEN i.[done] IS NULL AND (i.[due] IS NULL OR i.[due] <= @now) THEN i.[due] END), @now)) AS oldest_due_ms
+FROM [jobs] AS i WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
+WHERE (@from IS NULL OR (i.[grp] = @from))
+GROUP BY i.[grp]
+ORDER BY i.[grp];

@@ -1,0 +1,39 @@
+-- take: named
+SET NOCOUNT ON;
+DECLARE @given TABLE ([n] int NOT NULL PRIMARY KEY, [id] nvarchar(4000) NULL, [token] nvarchar(40) NULL, [attempt] bigint NULL, [delay] bigint NULL, [reason] nvarchar(max) NULL);
+INSERT INTO @given ([n], [id], [token], [attempt], [delay], [reason])
+SELECT g.[n], g.[id], g.[token], g.[attempt], g.[delay], g.[reason]
+FROM OPENJSON(@p1) WITH ([n] int '$[0]', [id] nvarchar(4000) '$[1]', [token] nvarchar(40) '$[2]', [attempt] bigint '$[3]', [delay] bigint '$[4]', [reason] nvarchar(max) '$[5]') AS g;
+DECLARE @claimed TABLE (turn int NOT NULL, held nvarchar(4000) NULL, id nvarchar(4000) NULL, token nvarchar(40) NULL, attempt nvarchar(20) NULL, [group] nvarchar(4000) NULL, [key] nvarchar(max) NULL, c0 varbinary(max) NULL);
+DECLARE @lock nvarchar(255), @granted int;
+DECLARE @answer TABLE (n int NOT NULL PRIMARY KEY, id nvarchar(4000) NOT NULL);
+DECLARE @n int = 0, @count int = (SELECT COUNT(*) FROM @given);
+DECLARE @id nvarchar(4000), @named nvarchar(4000), @token datetime2(7), @attempt bigint, @delay bigint, @reason nvarchar(max);
+WHILE @n < @count
+BEGIN
+SELECT @id = CAST(g.[id] AS nvarchar(max)), @named = g.[id], @token = CONVERT(datetime2(7), g.[token], 126), @attempt = g.[attempt], @delay = g.[delay], @reason = g.[reason]
+FROM @given AS g
+WHERE g.[n] = @n;
+SET @lock = CONVERT(nvarchar(255), CASE WHEN DATALENGTH(N'intray odd ]name/' + N'row ' + @named) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', N'intray odd ]name/' + N'row ' + @named), 2) ELSE N'intray odd ]name/' + N'row ' + @named END);
+EXEC @granted = sp_getapplock @Resource = @lock, @LockMode = N'Exclusive', @LockOwner = N'Transaction', @LockTimeout = 0;
+IF @granted >= 0
+BEGIN
+INSERT INTO @claimed (turn, held, id, token, attempt, [group], [key], c0)
+SELECT @n,
+  i.[id],
+  CONVERT(nvarchar(max), i.[id]),
+  NULL,
+  NULL,
+  NULL,
+  CONVERT(varchar(41), i.[part]),
+  CONVERT(varbinary(max), i.[pay])
+FROM [odd ]]name] AS i WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
+WHERE i.[id] = @id;
+IF NOT EXISTS (SELECT 1 FROM @claimed AS t WHERE t.turn = @n)
+EXEC sp_releaseapplock @Resource = @lock, @LockOwner = N'Transaction';
+END;
+SET @n = @n + 1;
+END;
+SELECT t.id, t.token, t.attempt, t.[group], t.[key], t.c0
+FROM @claimed AS t
+ORDER BY t.turn;
