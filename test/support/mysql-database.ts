@@ -16,17 +16,21 @@ export async function createMysqlDatabase(on: DatabaseName): Promise<TestDatabas
   );
   let checks: mysql.Pool | undefined;
   const own = new Set<number>();
+  const ownPool = () => {
+    const pool = mysql.createPool({
+      uri: url.href,
+      connectionLimit: 3,
+      multipleStatements: true,
+      supportBigNumbers: true,
+      timezone: "Z",
+    });
+    pool.on("connection", ({ threadId }) => void own.add(threadId));
+    return pool;
+  };
   return {
     url: url.href,
     async query<Row>(text: string, params: readonly unknown[] = []) {
-      checks ??= mysql.createPool({
-        uri: url.href,
-        connectionLimit: 3,
-        multipleStatements: true,
-        supportBigNumbers: true,
-        timezone: "Z",
-      });
-      checks.on("connection", ({ threadId }) => void own.add(threadId));
+      checks ??= ownPool();
       const [answer] = await checks.query({ sql: text, values: [...params] });
       const last: unknown =
         Array.isArray(answer) && Array.isArray(answer.at(-1)) ? answer.at(-1) : answer;
