@@ -73,7 +73,8 @@ describe("the advisory lock form", () => {
         jobs,
         ({ signal }) =>
           new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve())),
-        { source, graceMs: 10 },
+        // Full, so that no claim is on its way that would meet the row again.
+        { source, graceMs: 10, slots: 1 },
       );
       await until(() => worker.engine.running === 1);
       await worker.stop();
