@@ -62,6 +62,7 @@ async function openShop() {
     dialect: "postgres",
     url: database.url,
     query: (text, params) => database.query(text, params),
+    endSessions: (which) => database.endSessions(which),
     another: () => source,
     close: async () => {},
   }));

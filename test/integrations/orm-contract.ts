@@ -237,6 +237,7 @@ async function inboxDatabase(): Promise<OrmDatabase> {
         dialect: "postgres",
         url: database.url,
         query: (text, params) => database.query(text, params),
+        endSessions: (which) => database.endSessions(which),
         another: () => source,
         close: async () => {},
       }));
