@@ -1,3 +1,4 @@
+import { endedTransaction } from "../dialect/sqlite/errors.ts";
 import { TransactionError } from "../errors.ts";
 import { isObject } from "../options.ts";
 import type { Connection, QueryResult, Step } from "./connection.ts";
@@ -23,6 +24,7 @@ export class SqliteConnection implements Connection {
   readonly #handle: SqliteHandle;
   readonly #busyTimeoutMs: number;
   #giveBack: ((error?: Error) => void) | undefined;
+  #isOpen = false;
 
   constructor(
     handle: SqliteHandle,
@@ -54,16 +56,19 @@ export class SqliteConnection implements Connection {
     return { rows: [...rows] as Row[], rowCount: changes };
   }
 
-  async begin(): Promise<void> {
-    await this.query("BEGIN");
+  async begin(text = "BEGIN"): Promise<void> {
+    await this.query(text);
+    this.#isOpen = true;
   }
 
   async commit(): Promise<void> {
     await this.query("COMMIT");
+    this.#isOpen = false;
   }
 
   async rollback(): Promise<void> {
     await this.#patiently(() => rollBack(this.#handle));
+    this.#isOpen = false;
   }
 
   async pipeline(steps: readonly Step[]): Promise<QueryResult[]> {
@@ -72,7 +77,8 @@ export class SqliteConnection implements Connection {
       if (step.kind === "query") results.push(await this.query(step.text, step.params));
       else {
         if (step.kind === "rollback") await this.rollback();
-        else await this.query(step.kind === "begin" ? step.text : "COMMIT");
+        else if (step.kind === "begin") await this.begin(step.text);
+        else await this.commit();
         results.push(noRows());
       }
     }
@@ -87,6 +93,13 @@ export class SqliteConnection implements Connection {
     return this.locks?.end();
   }
 
+  /** ON CONFLICT ROLLBACK, a trigger or a full disk undo the whole transaction; no error says so. */
+  #told(error: unknown): unknown {
+    if (!this.#isOpen || hasTransaction(this.#handle)) return error;
+    this.#isOpen = false;
+    return endedTransaction(error);
+  }
+
   async #patiently<T>(run: () => T): Promise<T> {
     await breathe();
     const until = performance.now() + this.#busyTimeoutMs;
@@ -95,7 +108,7 @@ export class SqliteConnection implements Connection {
       try {
         return run();
       } catch (error) {
-        if (!isLocked(error) || performance.now() + waitMs > until) throw error;
+        if (!isLocked(error) || performance.now() + waitMs > until) throw this.#told(error);
       }
       // A little by chance, so that two who wait do not go on meeting.
       await new Promise((resolve) => setTimeout(resolve, waitMs * (0.5 + Math.random())));
@@ -112,6 +125,17 @@ export function rollBack(handle: SqliteHandle): void {
   } catch (error) {
     if (!String(error).includes("no transaction is active")) throw error;
   }
+}
+
+/** Drivers tell this in ways of their own, or not at all; a second BEGIN fails on all of them. */
+function hasTransaction(handle: SqliteHandle): boolean {
+  try {
+    handle.run("BEGIN", []);
+  } catch {
+    return true;
+  }
+  rollBack(handle);
+  return false;
 }
 
 /**

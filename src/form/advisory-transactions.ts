@@ -59,6 +59,9 @@ export class AdvisoryTransactions {
     const { rolledBackBy, unseenFailure } = transaction;
     if (isKept && rolledBackBy !== undefined) {
       await delivery.rollBack(settings);
+      if (!dialect.errors.isTransient(rolledBackBy)) {
+        return await this.#settlement.fail(delivery, rolledBackBy);
+      }
       return await this.#redeliver(delivery, rolledBackBy);
     }
     if (isKept && unseenFailure === undefined) {

@@ -25,7 +25,7 @@ export function whatRefused(errors: DialectErrors, error: unknown, firstFailure:
   if (errors.isTransient(error)) return { kind: "redelivery", error };
   if (errors.isTransactionOver?.(error) === true) {
     const explained = new TransactionError(
-      "a statement of the handler ended its transaction, as DDL does without a word: what it wrote until then is committed, and nothing is settled as done. Run such statements elsewhere.",
+      "a statement of the handler ended its transaction without a word, as DDL does on MySQL (what was written until then is committed) and ON CONFLICT ROLLBACK on SQLite: nothing is settled as done. Run such statements elsewhere.",
       { cause: error },
     );
     return { kind: "failed", error: explained };

@@ -195,6 +195,70 @@ describe("claims on MySQL and MariaDB", () => {
       }
     });
 
+    test("38, 45: groups and keys are locked for every session, whatever database it is in", async () => {
+      const anywhere = await openTables(open, []);
+      const { rows } = await anywhere.query<{ name: string }>("SELECT DATABASE() AS name");
+      const schema = rows[0]?.name ?? "";
+      const grp = c.text().group({ fifo: true });
+      const Fifo = inboxTable("fifo_anywhere", { schema, columns: { ...columns, grp } });
+      const Keyed = inboxTable("keyed_anywhere", { schema, columns, advisoryLock: "job-{grp}" });
+      const db = await openTables(open, [Fifo, Keyed]);
+      const settings = { columns: [], groups: "one", mostRows: 10 } as const;
+      const claims = [
+        mysql.rowLock?.(Fifo.description, settings).claim,
+        mysql.advisoryLock?.(Keyed.description, settings).claim,
+      ];
+      for (const [n, table] of [Fifo, Keyed].entries()) {
+        const claim = claims[n];
+        if (claim === undefined) throw new Error("there is no such form");
+        const claimed = async (connection: Connection) => {
+          const values = { limit: 5, group: "a" };
+          const [result] = await runSteps(connection, [bind(claim, values)]);
+          return (result?.rows ?? []).map(({ id }) => id);
+        };
+        await table.insert(db.source, [{ id: 5n, grp: "a", payload: 5 }]);
+        const holder = await transaction(db);
+        expect(await claimed(holder)).toEqual(["5"]);
+        await table.insert(db.source, [{ id: 1n, grp: "a", payload: 1 }]);
+        const elsewhere = await transaction(db);
+        await elsewhere.query("USE information_schema");
+        try {
+          expect(await claimed(elsewhere)).toEqual([]);
+        } finally {
+          await elsewhere.query(`USE \`${schema}\``);
+          await holder.query("DO RELEASE_ALL_LOCKS()");
+        }
+      }
+    });
+
+    test("45, 47: a claim of every fifo group works as often as its session executes it", async () => {
+      const grp = c.text().group({ fifo: true });
+      const lease = c.timestamp().lockedUntil().nullable();
+      const RowLock = inboxTable("every_row_lock", { columns: { ...columns, grp } });
+      const Lease = inboxTable("every_lease", { columns: { ...columns, grp, lease } });
+      const db = await openTables(open, [RowLock, Lease]);
+      const settings = { columns: [], groups: "every", mostRows: 10, leaseMs: 0 } as const;
+      const claims = [
+        mysql.rowLock?.(RowLock.description, settings).claim,
+        mysql.lease?.(Lease.description, settings).claim,
+      ];
+      for (const [n, table] of [RowLock, Lease].entries()) {
+        await table.insert(db.source, [
+          { grp: "a", payload: 1 },
+          { grp: "b", payload: 2 },
+        ]);
+        const claim = claims[n];
+        if (claim === undefined) throw new Error("there is no such form");
+        const connection = await transaction(db);
+        for (let execution = 1; execution <= 3; execution += 1) {
+          const values = { limit: 5, leaseMs: 0 };
+          const [result] = await runSteps(connection, [bind(claim, values)]);
+          expect(result?.rows.map((row) => row["group"])).toEqual(["a", "b"]);
+          await connection.query("DO RELEASE_ALL_LOCKS()");
+        }
+      }
+    });
+
     test("45: a row lock fifo group is free again when its transaction ends, on a session that goes on", async () => {
       const Fifo = inboxTable("fifo_jobs", {
         columns: { ...columns, grp: c.text().group({ fifo: true }) },

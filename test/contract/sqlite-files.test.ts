@@ -5,8 +5,9 @@ import Database from "libsql";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { inboxTable } from "../../src/broker/inbox-table.ts";
 import { fromBetterSqlite3 } from "../../src/driver/better-sqlite3.ts";
+import { retry } from "../../src/outcome.ts";
 import { c } from "../../src/table/columns.ts";
-import { LeaseJobs, testBroker } from "../support/broker-table.ts";
+import { AdvisoryJobs, LeaseJobs, testBroker } from "../support/broker-table.ts";
 import { describeOn } from "../support/databases.ts";
 import { Gate } from "../support/gate.ts";
 import { until } from "../support/until.ts";
@@ -75,6 +76,70 @@ describeOn("sqlite", "a file that somebody else is writing", () => {
     expect((await connection.query("SELECT 1 AS one FROM effects")).rows).toEqual([]);
     file.other.exec("ROLLBACK");
   });
+});
+
+describeOn("sqlite", "a statement that rolls the whole transaction back", () => {
+  const INSTANT = { throw: () => retry() };
+
+  /** A unique column whose conflicts undo the transaction. */
+  function openUnique(table: typeof LeaseJobs | typeof AdvisoryJobs) {
+    const file = openFile();
+    file.create(table);
+    file.other.exec("CREATE TABLE uniq (what TEXT UNIQUE ON CONFLICT ROLLBACK)");
+    file.other.exec("INSERT INTO uniq VALUES ('taken')");
+    return file;
+  }
+
+  test.each([LeaseJobs, AdvisoryJobs])(
+    "13, 63: what a handler writes after it has caught one is refused, and its row comes again ($description.name)",
+    async (table) => {
+      const file = openUnique(table);
+      await table.queue("a").insert(file.source, 1);
+      const { broker } = testBroker(file.source);
+      const answers: unknown[] = [];
+      const options = { transactional: true, onFailure: INSTANT } as const;
+      broker.subscribe(table.queue("a"), options, async (_, { attempt, tx }) => {
+        await tx.sql`INSERT INTO effects VALUES (${`${attempt} before`})`;
+        if (attempt === 1) {
+          await tx.sql`INSERT INTO uniq VALUES ('taken')`.catch(() => {});
+          await tx.sql`INSERT INTO effects VALUES ('outside')`.catch((error) =>
+            answers.push(error),
+          );
+        }
+      });
+      await broker.start();
+      await until(() => broker.stats()[0]?.settled.ack === 1);
+      await broker.stop();
+      expect(answers).toMatchObject([{ name: "TransactionError" }]);
+      expect(file.all("SELECT what FROM effects")).toEqual([{ what: "2 before" }]);
+    },
+  );
+
+  test.each([LeaseJobs, AdvisoryJobs])(
+    "63: nothing is settled where one came by way of the driver's own database ($description.name)",
+    async (table) => {
+      const file = openUnique(table);
+      await table.queue("a").insert(file.source, 1);
+      const { broker, logger } = testBroker(file.source);
+      const options = { transactional: true, onFailure: INSTANT } as const;
+      broker.subscribe(table.queue("a"), options, async (_, { attempt, tx }) => {
+        await tx.sql`INSERT INTO effects VALUES (${`${attempt} before`})`;
+        if (attempt !== 1 || !(tx.client instanceof Database)) return;
+        try {
+          tx.client.exec("INSERT INTO uniq VALUES ('taken')");
+        } catch {
+          // The handler goes on.
+        }
+      });
+      await broker.start();
+      await until(() => broker.stats()[0]?.settled.ack === 1);
+      await broker.stop();
+      expect(file.all("SELECT what FROM effects")).toEqual([{ what: "2 before" }]);
+      expect(logger.of("retried")).toMatchObject([
+        { fields: { error: expect.stringContaining("ended its transaction") } },
+      ]);
+    },
+  );
 });
 
 describeOn("sqlite", "4, 20: values on SQLite", () => {

@@ -122,7 +122,7 @@ FOR UPDATE SKIP LOCKED`);
 /** No session holds the row's key, in the advisory lock form. */
 function unlocked(sql: TableSql): string[] {
   if (sql.table.form !== "advisoryLock") return [];
-  return [`IS_FREE_LOCK(${lockName(lockKey(sql))}) = 1`];
+  return [`IS_FREE_LOCK(${lockName(sql.table, lockKey(sql))}) = 1`];
 }
 
 /** The beginning of a payload, and how long it is. */

@@ -73,7 +73,7 @@ const rowsAhead = 200;
 
 /** The first rows in order whose keys nobody holds: `id`, `lock`. */
 function freeCandidates(sql: TableSql, settings: ClaimSettings): Statement {
-  const lock = lockName(lockKey(sql));
+  const lock = lockName(sql.table, lockKey(sql));
   const conditions = [
     ...ofGroup(sql, settings),
     ...sql.open(),
@@ -90,7 +90,7 @@ ORDER BY ${place(sql, "candidate")}`);
 
 function lockRow(sql: TableSql, settings: ClaimSettings): Statement {
   const columns = claimedColumns(sql, settings, { counts: true });
-  return sql.statement(`SELECT ${columns}, ${lockName(lockKey(sql))} AS \`lock\`
+  return sql.statement(`SELECT ${columns}, ${lockName(sql.table, lockKey(sql))} AS \`lock\`
 FROM ${sql.byId}
 WHERE ${all(`i.${sql.id} = ${sql.idValue()}`, stillOfGroup(sql, settings), sql.claimable())}
 FOR UPDATE SKIP LOCKED`);

@@ -11,7 +11,9 @@ export const groupsLookedAt = 500;
  * In two parts: what goes before the SELECT, and what stands in FROM.
  *
  * All groups at once are a walk from group to group, one probe each, which starts at the group of a row near
- * an id chosen at random, so that each has its turn where there are more than one claim looks at.
+ * an id chosen at random, so that each has its turn where there are more than one claim looks at. The LIMIT of
+ * `heads` keeps MariaDB from merging it into what is around it: it would no longer find `seen` when the prepared
+ * statement is executed again.
  */
 export function readyHeads(
   sql: TableSql,
@@ -70,6 +72,7 @@ export function readyHeads(
       (SELECT wrapped.value FROM wrapped WHERE wrapped.value IS NOT NULL)
       LIMIT ${groupsLookedAt}
     ) AS seen
+    LIMIT ${groupsLookedAt}
   ) AS heads`),
   };
 }

@@ -107,9 +107,8 @@ ORDER BY ready.turn`);
 }
 
 /** The name of the lock of a group. */
-function groupLock({ table: { name, schema } }: TableSql, group: string): string {
-  const prefix = literal(schema === undefined ? `${name}/` : `${schema}.${name}/`);
-  return lockName(`CONCAT(${prefix}, CAST(${group} AS CHAR))`);
+function groupLock({ table }: TableSql, group: string): string {
+  return lockName(table, `CONCAT(${literal(`${table.name}/`)}, CAST(${group} AS CHAR))`);
 }
 
 function lockHead(sql: TableSql, settings: ClaimSettings): Statement {

@@ -39,7 +39,26 @@ export function isUnstorableText(): boolean {
   return false;
 }
 
-/** An error undoes its own statement; a few undo the transaction, and COMMIT says so then. */
+/** On the error: it has undone the whole transaction. By name, as a service may load the library twice. */
+const ENDED: unique symbol = Symbol.for("intray.transactionEnded");
+
+/** The error, known from now on as one that has ended its transaction. */
+export function endedTransaction(error: unknown): unknown {
+  if (isObject(error)) Reflect.defineProperty(error, ENDED, { value: true });
+  return error;
+}
+
+/** Whether the error has rolled the whole transaction back: what follows would run outside of it. */
+export function endsTransaction(error: unknown): boolean {
+  return isObject(error) && Reflect.get(error, ENDED) === true;
+}
+
+/** Whether a savepoint is gone: a statement of the handler's has ended the transaction. */
+export function isTransactionOver(error: unknown): boolean {
+  return String(error).includes("no such savepoint: intray_");
+}
+
+/** An error undoes its own statement, or all of the transaction: none leaves one that only fails. */
 export function isTransactionAborted(): boolean {
   return false;
 }

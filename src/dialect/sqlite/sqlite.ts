@@ -1,5 +1,12 @@
 import type { Dialect } from "../dialect.ts";
-import { isSessionLost, isTransactionAborted, isTransient, isUnstorableText } from "./errors.ts";
+import {
+  endsTransaction,
+  isSessionLost,
+  isTransactionAborted,
+  isTransactionOver,
+  isTransient,
+  isUnstorableText,
+} from "./errors.ts";
 import { prepareStatement } from "./prepare.ts";
 import { isClaimLost, listText, longestName, quoted } from "./sql.ts";
 import {
@@ -38,7 +45,15 @@ export const sqlite: Dialect = {
     longestName,
     mostParameters: 32_766,
   },
-  errors: { isSessionLost, isTransient, isUnstorableText, isTransactionAborted, isClaimLost },
+  errors: {
+    endsTransaction,
+    isSessionLost,
+    isTransient,
+    isUnstorableText,
+    isTransactionAborted,
+    isTransactionOver,
+    isClaimLost,
+  },
   placeholder: () => "?",
   quoted,
   begin,
@@ -47,6 +62,7 @@ export const sqlite: Dialect = {
     set: `SAVEPOINT intray_${of}`,
     rollback: `ROLLBACK TO SAVEPOINT intray_${of}`,
   }),
+  mark: { set: "SAVEPOINT intray_begin", check: "RELEASE SAVEPOINT intray_begin" },
   list: listText,
   types,
   lease: leaseStatements,

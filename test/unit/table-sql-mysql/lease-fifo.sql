@@ -188,6 +188,7 @@ FROM (
       (SELECT wrapped.value FROM wrapped WHERE wrapped.value IS NOT NULL)
       LIMIT 500
     ) AS seen
+    LIMIT 500
   ) AS heads STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = heads.id
     WHERE (i.`due` IS NULL OR i.`due` <= UTC_TIMESTAMP(6)) AND (i.`lease` IS NULL OR i.`lease` <= UTC_TIMESTAMP(6))
   ) AS due_head

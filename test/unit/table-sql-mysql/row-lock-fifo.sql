@@ -25,7 +25,7 @@ DELETE i FROM JSON_TABLE(?, '$[*]' COLUMNS (
 )) AS g STRAIGHT_JOIN `app`.`jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id;
 
 -- claim, 1: group, group, group
-SELECT CAST(ready.id AS CHAR) AS id, CASE WHEN CHAR_LENGTH(CONCAT(COALESCE(DATABASE(), ''), '.', CONCAT('app.jobs/', CAST(ready.value AS CHAR)))) > 64 THEN SHA2(CONCAT(COALESCE(DATABASE(), ''), '.', CONCAT('app.jobs/', CAST(ready.value AS CHAR))), 256) ELSE CONCAT(COALESCE(DATABASE(), ''), '.', CONCAT('app.jobs/', CAST(ready.value AS CHAR))) END AS `lock`
+SELECT CAST(ready.id AS CHAR) AS id, CASE WHEN CHAR_LENGTH(CONCAT('app', '.', CONCAT('jobs/', CAST(ready.value AS CHAR)))) > 64 THEN SHA2(CONCAT('app', '.', CONCAT('jobs/', CAST(ready.value AS CHAR))), 256) ELSE CONCAT('app', '.', CONCAT('jobs/', CAST(ready.value AS CHAR))) END AS `lock`
 FROM (
   SELECT due_head.id, due_head.value, ROW_NUMBER() OVER (ORDER BY due_head.due, due_head.id) AS turn
   FROM (
@@ -40,7 +40,7 @@ FROM (
   ORDER BY turn
   LIMIT 500
 ) AS ready
-WHERE IS_FREE_LOCK(CASE WHEN CHAR_LENGTH(CONCAT(COALESCE(DATABASE(), ''), '.', CONCAT('app.jobs/', CAST(ready.value AS CHAR)))) > 64 THEN SHA2(CONCAT(COALESCE(DATABASE(), ''), '.', CONCAT('app.jobs/', CAST(ready.value AS CHAR))), 256) ELSE CONCAT(COALESCE(DATABASE(), ''), '.', CONCAT('app.jobs/', CAST(ready.value AS CHAR))) END) = 1
+WHERE IS_FREE_LOCK(CASE WHEN CHAR_LENGTH(CONCAT('app', '.', CONCAT('jobs/', CAST(ready.value AS CHAR)))) > 64 THEN SHA2(CONCAT('app', '.', CONCAT('jobs/', CAST(ready.value AS CHAR))), 256) ELSE CONCAT('app', '.', CONCAT('jobs/', CAST(ready.value AS CHAR))) END) = 1
 ORDER BY ready.turn;
 
 -- claim, 2: lock
@@ -93,7 +93,7 @@ WITH RECURSIVE start AS (
   FROM wrapped
   WHERE wrapped.value IS NOT NULL AND wrapped.n < 500
 )
-SELECT CAST(ready.id AS CHAR) AS id, CASE WHEN CHAR_LENGTH(CONCAT(COALESCE(DATABASE(), ''), '.', CONCAT('app.jobs/', CAST(ready.value AS CHAR)))) > 64 THEN SHA2(CONCAT(COALESCE(DATABASE(), ''), '.', CONCAT('app.jobs/', CAST(ready.value AS CHAR))), 256) ELSE CONCAT(COALESCE(DATABASE(), ''), '.', CONCAT('app.jobs/', CAST(ready.value AS CHAR))) END AS `lock`
+SELECT CAST(ready.id AS CHAR) AS id, CASE WHEN CHAR_LENGTH(CONCAT('app', '.', CONCAT('jobs/', CAST(ready.value AS CHAR)))) > 64 THEN SHA2(CONCAT('app', '.', CONCAT('jobs/', CAST(ready.value AS CHAR))), 256) ELSE CONCAT('app', '.', CONCAT('jobs/', CAST(ready.value AS CHAR))) END AS `lock`
 FROM (
   SELECT due_head.id, due_head.value, ROW_NUMBER() OVER (ORDER BY due_head.due, due_head.id) AS turn
   FROM (
@@ -110,13 +110,14 @@ FROM (
       (SELECT wrapped.value FROM wrapped WHERE wrapped.value IS NOT NULL)
       LIMIT 500
     ) AS seen
+    LIMIT 500
   ) AS heads STRAIGHT_JOIN `app`.`jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = heads.id
     WHERE (i.`due` IS NULL OR i.`due` <= UTC_TIMESTAMP(6))
   ) AS due_head
   ORDER BY turn
   LIMIT 500
 ) AS ready
-WHERE IS_FREE_LOCK(CASE WHEN CHAR_LENGTH(CONCAT(COALESCE(DATABASE(), ''), '.', CONCAT('app.jobs/', CAST(ready.value AS CHAR)))) > 64 THEN SHA2(CONCAT(COALESCE(DATABASE(), ''), '.', CONCAT('app.jobs/', CAST(ready.value AS CHAR))), 256) ELSE CONCAT(COALESCE(DATABASE(), ''), '.', CONCAT('app.jobs/', CAST(ready.value AS CHAR))) END) = 1
+WHERE IS_FREE_LOCK(CASE WHEN CHAR_LENGTH(CONCAT('app', '.', CONCAT('jobs/', CAST(ready.value AS CHAR)))) > 64 THEN SHA2(CONCAT('app', '.', CONCAT('jobs/', CAST(ready.value AS CHAR))), 256) ELSE CONCAT('app', '.', CONCAT('jobs/', CAST(ready.value AS CHAR))) END) = 1
 ORDER BY ready.turn;
 
 -- claim of every group, 2: lock
@@ -249,7 +250,7 @@ SET i.`due` = TIMESTAMPADD(MICROSECOND, CAST(LEAST(g.delay, 189000000000000) * 1
     i.`att` = LEAST(COALESCE(i.`att`, 1), 32767 - 1) + 1;
 
 -- take, 1: given, group
-SELECT CAST(i.`id` AS CHAR) AS id, CASE WHEN CHAR_LENGTH(CONCAT(COALESCE(DATABASE(), ''), '.', CONCAT('app.jobs/', CAST(i.`grp` AS CHAR)))) > 64 THEN SHA2(CONCAT(COALESCE(DATABASE(), ''), '.', CONCAT('app.jobs/', CAST(i.`grp` AS CHAR))), 256) ELSE CONCAT(COALESCE(DATABASE(), ''), '.', CONCAT('app.jobs/', CAST(i.`grp` AS CHAR))) END AS shared, g.place AS turn
+SELECT CAST(i.`id` AS CHAR) AS id, CASE WHEN CHAR_LENGTH(CONCAT('app', '.', CONCAT('jobs/', CAST(i.`grp` AS CHAR)))) > 64 THEN SHA2(CONCAT('app', '.', CONCAT('jobs/', CAST(i.`grp` AS CHAR))), 256) ELSE CONCAT('app', '.', CONCAT('jobs/', CAST(i.`grp` AS CHAR))) END AS shared, g.place AS turn
 FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id BIGINT PATH '$[0]',
@@ -259,7 +260,7 @@ FROM JSON_TABLE(?, '$[*]' COLUMNS (
   reason LONGTEXT PATH '$[4]',
   place BIGINT PATH '$[5]'
 )) AS g STRAIGHT_JOIN `app`.`jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
-WHERE CAST(CONVERT(i.`grp` USING utf8mb4) AS BINARY) = CAST(CONVERT(? USING utf8mb4) AS BINARY) AND (i.`due` IS NULL OR i.`due` <= UTC_TIMESTAMP(6)) AND IS_FREE_LOCK(CASE WHEN CHAR_LENGTH(CONCAT(COALESCE(DATABASE(), ''), '.', CONCAT('app.jobs/', CAST(i.`grp` AS CHAR)))) > 64 THEN SHA2(CONCAT(COALESCE(DATABASE(), ''), '.', CONCAT('app.jobs/', CAST(i.`grp` AS CHAR))), 256) ELSE CONCAT(COALESCE(DATABASE(), ''), '.', CONCAT('app.jobs/', CAST(i.`grp` AS CHAR))) END) = 1;
+WHERE CAST(CONVERT(i.`grp` USING utf8mb4) AS BINARY) = CAST(CONVERT(? USING utf8mb4) AS BINARY) AND (i.`due` IS NULL OR i.`due` <= UTC_TIMESTAMP(6)) AND IS_FREE_LOCK(CASE WHEN CHAR_LENGTH(CONCAT('app', '.', CONCAT('jobs/', CAST(i.`grp` AS CHAR)))) > 64 THEN SHA2(CONCAT('app', '.', CONCAT('jobs/', CAST(i.`grp` AS CHAR))), 256) ELSE CONCAT('app', '.', CONCAT('jobs/', CAST(i.`grp` AS CHAR))) END) = 1;
 
 -- take, 2: lock
 SELECT GET_LOCK(?, 0) AS taken;
