@@ -3,6 +3,7 @@ import { answersOf, partsOf, runProgram } from "../driver/run-steps.ts";
 import { shown } from "../options.ts";
 import { connectionExecutor, isConnection, sourceExecutorOf } from "./executor-connection.ts";
 import { mysqlExecutorOf } from "./executor-mysql.ts";
+import { ormExecutorOf } from "./executor-orm.ts";
 import { postgresExecutorOf } from "./executor-postgres.ts";
 import { queryExecutorOf } from "./executor-query.ts";
 import { sqliteExecutorOf } from "./executor-sqlite.ts";
@@ -10,7 +11,7 @@ import { sqliteExecutorOf } from "./executor-sqlite.ts";
 /**
  * Where rows can be written: a connection source, a connection, a handler's `tx`, or a driver's own pool, client
  * or open transaction (pg, postgres.js, PGlite, mysql2, mariadb), or database (better-sqlite3, libsql,
- * node:sqlite, bun:sqlite).
+ * node:sqlite, bun:sqlite), or an ORM's transaction (Kysely, Drizzle, Knex, TypeORM, MikroORM, Prisma).
  */
 export type Writable = object;
 
@@ -110,17 +111,28 @@ function inTurn<T>(session: object, run: () => Promise<T>): Promise<T> {
 }
 
 const TAKES =
-  "rows are written through a connection source such as fromPg(pool), a connection, a handler's tx, a pool, connection or transaction of pg, postgres, PGlite, mysql2 or mariadb, or a database of better-sqlite3, libsql, node:sqlite or bun:sqlite";
+  "rows are written through a connection source such as fromPg(pool), a connection, a handler's tx, a pool, connection or transaction of pg, postgres, PGlite, mysql2 or mariadb, a database of better-sqlite3, libsql, node:sqlite or bun:sqlite, or a transaction of Kysely, Drizzle, Knex, TypeORM, MikroORM or Prisma";
 
 function plainExecutorOf(conn: unknown): Executor {
   if (isConnection(conn)) return connectionExecutor(conn);
   const executor =
+    // Before the drivers: some have `query` too.
+    ormExecutorOf(conn, clientExecutorOf) ??
     sqliteExecutorOf(conn) ??
-    mysqlExecutorOf(conn) ??
-    postgresExecutorOf(conn) ??
-    queryExecutorOf(conn) ??
+    driverExecutorOf(conn) ??
     // Last, since the client of a driver has `connect` too.
     sourceExecutorOf(conn);
   if (executor !== undefined) return executor;
   throw new TypeError(`${TAKES}, not ${shown(conn)}`);
+}
+
+/** What writes through a pool or a client of PostgreSQL, MySQL or MariaDB. */
+function driverExecutorOf(value: unknown): Executor | undefined {
+  return mysqlExecutorOf(value) ?? postgresExecutorOf(value) ?? queryExecutorOf(value);
+}
+
+/** The same as an ORM gives it, which writes whatever a step is made of. */
+function clientExecutorOf(client: unknown): Executor | undefined {
+  const executor = driverExecutorOf(client);
+  return executor && runningParts(executor);
 }

@@ -1,0 +1,39 @@
+/** Writing through Drizzle: on the client that its session has. */
+import { hasMethods, isObject } from "../options.ts";
+import type { Executor } from "./executor.ts";
+import { type ExecutorOf, transactionClientExecutor } from "./executor-orm-client.ts";
+
+/**
+ * A transaction's session has the one client that it is open on. A database's has what it was made on, a pool or a
+ * client, and is written through like that.
+ */
+export function drizzleExecutorOf(value: unknown, executorOf: ExecutorOf): Executor | undefined {
+  if (!isObject(value) || !hasMethods(value, ["select", "insert", "transaction"])) return undefined;
+  const client = clientOf(value);
+  if (client === undefined) return undefined;
+  const executor = executorOf(client);
+  const database = executor?.database;
+  if (executor === undefined || (database !== "postgres" && database !== "mysql")) {
+    throw unknownClient();
+  }
+  const isTransaction = hasMethods(value, ["rollback"]) && "nestedIndex" in value;
+  if (!isTransaction) return executor;
+  return transactionClientExecutor({
+    orm: "Drizzle",
+    database,
+    executorOf,
+    client: () => client,
+  });
+}
+
+function clientOf(db: Record<string, unknown>): unknown {
+  const inner = db["_"];
+  const session: unknown = isObject(inner) ? inner["session"] : undefined;
+  return isObject(session) ? session["client"] : undefined;
+}
+
+function unknownClient(): TypeError {
+  return new TypeError(
+    "Drizzle: rows are written through one on pg, postgres.js, PGlite or mysql2; pass the driver's own client, or in a handler its tx",
+  );
+}
