@@ -1,17 +1,18 @@
 /** Writing through Drizzle: on the client that its session has. */
 import { hasMethods, isObject } from "../options.ts";
 import type { Executor } from "./executor.ts";
-import { type ExecutorOf, transactionClientExecutor } from "./executor-orm-client.ts";
+import { driverExecutorOf } from "./executor-driver.ts";
+import { transactionClientExecutor } from "./executor-orm-client.ts";
 
 /**
  * A transaction's session has the one client that it is open on. A database's has what it was made on, a pool or a
  * client, and is written through like that.
  */
-export function drizzleExecutorOf(value: unknown, executorOf: ExecutorOf): Executor | undefined {
+export function drizzleExecutorOf(value: unknown): Executor | undefined {
   if (!isObject(value) || !hasMethods(value, ["select", "insert", "transaction"])) return undefined;
   const client = clientOf(value);
   if (client === undefined) return undefined;
-  const executor = executorOf(client);
+  const executor = driverExecutorOf(client);
   const database = executor?.database;
   if (executor === undefined || (database !== "postgres" && database !== "mysql")) {
     throw unknownClient();
@@ -21,7 +22,6 @@ export function drizzleExecutorOf(value: unknown, executorOf: ExecutorOf): Execu
   return transactionClientExecutor({
     orm: "Drizzle",
     database,
-    executorOf,
     client: () => client,
   });
 }

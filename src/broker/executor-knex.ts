@@ -1,13 +1,9 @@
 /** Writing through a Knex or its transaction: on the connection that the transaction has. */
 import { hasMethods } from "../options.ts";
 import type { Executor } from "./executor.ts";
-import {
-  type ExecutorOf,
-  ownTransactionExecutor,
-  transactionClientExecutor,
-} from "./executor-orm-client.ts";
+import { ownTransactionExecutor, transactionClientExecutor } from "./executor-orm-client.ts";
 
-export function knexExecutorOf(value: unknown, executorOf: ExecutorOf): Executor | undefined {
+export function knexExecutorOf(value: unknown): Executor | undefined {
   if (typeof value !== "function") return undefined;
   if (!hasMethods(value, ["raw", "transaction", "queryBuilder", "withUserParams"]))
     return undefined;
@@ -24,13 +20,12 @@ export function knexExecutorOf(value: unknown, executorOf: ExecutorOf): Executor
     return ownTransactionExecutor(
       database,
       async (work) => await transaction(work),
-      (tx) => executorIn(tx, executorOf),
+      (tx) => executorIn(tx),
     );
   }
   return transactionClientExecutor({
     orm: "Knex",
     database,
-    executorOf,
     client: () => {
       if (hasMethods(knex, ["isCompleted"]) && knex.isCompleted() === true) {
         throw new TypeError("Knex: this transaction has ended already; nothing is written");
@@ -41,8 +36,8 @@ export function knexExecutorOf(value: unknown, executorOf: ExecutorOf): Executor
   });
 }
 
-function executorIn(tx: unknown, executorOf: ExecutorOf): Executor {
-  const executor = isTransaction(tx) ? knexExecutorOf(tx, executorOf) : undefined;
+function executorIn(tx: unknown): Executor {
+  const executor = isTransaction(tx) ? knexExecutorOf(tx) : undefined;
   if (executor === undefined) throw new TypeError("Knex gave no transaction");
   return executor;
 }

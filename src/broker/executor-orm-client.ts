@@ -1,9 +1,8 @@
 /** What the ORMs have in common that hand out the driver's client. */
 import { hasMethods, isObject } from "../options.ts";
-import type { Begin, Executor } from "./executor.ts";
-
-/** What writes through a driver's client; undefined where it is none that is known. */
-export type ExecutorOf = (client: unknown) => Executor | undefined;
+import type { Executor } from "./executor.ts";
+import { driverExecutorOf } from "./executor-driver.ts";
+import { runningParts } from "./executor-parts.ts";
 
 /** How an ORM hands out the client of a transaction. */
 export interface OrmTransactionClient {
@@ -12,18 +11,17 @@ export interface OrmTransactionClient {
   readonly database: "postgres" | "mysql";
   /** Answers the client that the transaction is open on. @throws where it is not open any more. */
   client(): unknown;
-  readonly executorOf: ExecutorOf;
 }
 
 /** Writes on the client that an ORM's transaction is open on. */
 export function transactionClientExecutor(transaction: OrmTransactionClient): Executor {
-  const { database, executorOf, orm } = transaction;
+  const { database, orm } = transaction;
   return {
     database,
     runsPrograms: true,
     async run(steps, begin) {
       const client = await transaction.client();
-      const executor = executorOf(client);
+      const executor = driverExecutorOf(client);
       const isKnown = executor?.database === database || isGuardedPgClient(client, transaction);
       if (executor === undefined || !isKnown) {
         throw new TypeError(
@@ -31,7 +29,7 @@ export function transactionClientExecutor(transaction: OrmTransactionClient): Ex
         );
       }
       await checkOpen(orm, client);
-      return await executor.run(steps, begin);
+      return await runningParts(executor).run(steps, begin);
     },
   };
 }
@@ -45,10 +43,10 @@ export function ownTransactionExecutor(
   return {
     database,
     runsPrograms: true,
-    async run(steps, begin: Begin) {
+    async run(steps, begin) {
       let results: Awaited<ReturnType<Executor["run"]>> = [];
       await transaction(async (tx) => {
-        results = await executorIn(tx).run(steps, begin);
+        results = await runningParts(executorIn(tx)).run(steps, begin);
       });
       return results;
     },

@@ -7,21 +7,19 @@ import type { Executor } from "./executor.ts";
 import { drizzleExecutorOf } from "./executor-drizzle.ts";
 import { knexExecutorOf } from "./executor-knex.ts";
 import { kyselyExecutorOf } from "./executor-kysely.ts";
-import type { ExecutorOf } from "./executor-orm-client.ts";
 import { prismaExecutorOf } from "./executor-prisma.ts";
 import { typeormExecutorOf } from "./executor-typeorm.ts";
 
 /**
- * @param executorOf what writes through a driver's client.
  * @throws TypeError where the value is of an ORM, and nobody can tell in which transaction it writes.
  */
-export function ormExecutorOf(value: unknown, executorOf: ExecutorOf): Executor | undefined {
+export function ormExecutorOf(value: unknown): Executor | undefined {
   return (
-    knexExecutorOf(value, executorOf) ??
+    knexExecutorOf(value) ??
     kyselyExecutorOf(value) ??
-    drizzleExecutorOf(value, executorOf) ??
-    typeormExecutorOf(value, executorOf) ??
-    mikroOrmExecutorOf(value, executorOf) ??
+    drizzleExecutorOf(value) ??
+    typeormExecutorOf(value) ??
+    mikroOrmExecutorOf(value) ??
     prismaExecutorOf(value)
   );
 }
@@ -30,7 +28,7 @@ export function ormExecutorOf(value: unknown, executorOf: ExecutorOf): Executor 
  * MikroORM keeps its transaction as the query builder's under it. Its entity manager writes when it flushes, in a
  * transaction of that flush's own: without one that is open already nothing could be written together with it.
  */
-function mikroOrmExecutorOf(value: unknown, executorOf: ExecutorOf): Executor | undefined {
+function mikroOrmExecutorOf(value: unknown): Executor | undefined {
   if (!isObject(value) || !hasMethods(value, ["getTransactionContext", "fork", "flush"])) {
     return undefined;
   }
@@ -40,7 +38,7 @@ function mikroOrmExecutorOf(value: unknown, executorOf: ExecutorOf): Executor | 
       "MikroORM: this entity manager has no transaction open, and would flush in another: insert within em.transactional(...), or after em.begin()",
     );
   }
-  const executor = knexExecutorOf(context, executorOf) ?? kyselyExecutorOf(context);
+  const executor = knexExecutorOf(context) ?? kyselyExecutorOf(context);
   if (executor !== undefined) return executor;
   throw new TypeError(
     "MikroORM: the transaction of this entity manager is none of PostgreSQL, MySQL or MariaDB that is known here: pass the driver's own client",

@@ -1,22 +1,18 @@
 /** Writing through TypeORM: on the connection of the query runner that has the transaction. */
 import { hasMethods, isObject } from "../options.ts";
 import type { Executor } from "./executor.ts";
-import {
-  type ExecutorOf,
-  ownTransactionExecutor,
-  transactionClientExecutor,
-} from "./executor-orm-client.ts";
+import { ownTransactionExecutor, transactionClientExecutor } from "./executor-orm-client.ts";
 
 type Method = (...args: unknown[]) => unknown;
 type QueryRunner = object & Record<"startTransaction" | "connect", Method>;
 
-export function typeormExecutorOf(value: unknown, executorOf: ExecutorOf): Executor | undefined {
-  if (isQueryRunner(value)) return runnerExecutor(value, executorOf);
+export function typeormExecutorOf(value: unknown): Executor | undefined {
+  if (isQueryRunner(value)) return runnerExecutor(value);
   if (!isObject(value) || !hasMethods(value, ["transaction", "getRepository", "query"])) {
     return undefined;
   }
   const runner: unknown = Reflect.get(value, "queryRunner");
-  if (isQueryRunner(runner)) return runnerExecutor(runner, executorOf);
+  if (isQueryRunner(runner)) return runnerExecutor(runner);
   // A DataSource, or the manager of one.
   const dataSource = hasMethods(value, ["createQueryRunner"]) ? value : dataSourceOf(value);
   const transaction = value.transaction.bind(value);
@@ -25,7 +21,7 @@ export function typeormExecutorOf(value: unknown, executorOf: ExecutorOf): Execu
     async (work) => await transaction(work),
     (manager) => {
       const own: unknown = isObject(manager) ? manager["queryRunner"] : undefined;
-      if (isQueryRunner(own)) return runnerExecutor(own, executorOf);
+      if (isQueryRunner(own)) return runnerExecutor(own);
       throw new TypeError("TypeORM gave no manager with a query runner");
     },
   );
@@ -38,11 +34,10 @@ function isQueryRunner(value: unknown): value is QueryRunner {
   );
 }
 
-function runnerExecutor(runner: QueryRunner, executorOf: ExecutorOf): Executor {
+function runnerExecutor(runner: QueryRunner): Executor {
   return transactionClientExecutor({
     orm: "TypeORM",
     database: databaseOf(dataSourceOf(runner)),
-    executorOf,
     client: () => {
       if (Reflect.get(runner, "isTransactionActive") !== true) {
         throw new TypeError(
