@@ -9,11 +9,14 @@ import { drizzle } from "drizzle-orm/node-postgres";
 import type { PgDatabase, PgQueryResultHKT } from "drizzle-orm/pg-core";
 import { integer, pgTable, text } from "drizzle-orm/pg-core";
 import { drizzle as drizzlePostgresJs } from "drizzle-orm/postgres-js";
+import mysql from "mysql2/promise";
+import pg from "pg";
 import postgres from "postgres";
 import { fromPostgresJs } from "../../src/driver/postgres-js.ts";
 import { drizzleOn } from "../../src/integration/drizzle.ts";
 import { describeMysqlOrm } from "./mysql-orm-contract.ts";
 import { describeOrm, type Shop } from "./orm-contract.ts";
+import { describeInsert, type InsertCase } from "./orm-insert.ts";
 
 const orders = pgTable("orders", { id: text("id").primaryKey(), total: integer("total") });
 const schema = { orders };
@@ -66,3 +69,38 @@ describeMysqlOrm("Drizzle on mysql2", async () => ({
       drizzleOn(tx, (client) => drizzleMysql({ client, schema: mysqlSchema, mode: "default" })),
     ),
 }));
+
+type PgDb = PgDatabase<PgQueryResultHKT, typeof schema>;
+
+function insertCase(db: PgDb, close: () => Promise<unknown>): InsertCase<PgDb> {
+  return {
+    transaction: (run) => db.transaction(run),
+    order: async (tx, id) => await tx.insert(orders).values({ id }),
+    plain: db,
+    close,
+  };
+}
+
+describeInsert("Drizzle", "postgres", async (connectionString) => {
+  const client = new pg.Pool({ connectionString, max: 2 });
+  return insertCase(drizzle({ client, schema }), () => client.end());
+});
+
+describeInsert("Drizzle on postgres.js", "postgres", async (url) => {
+  const client = postgres(url, { max: 2 });
+  return insertCase(drizzlePostgresJs({ client, schema }), () => client.end({ timeout: 5 }));
+});
+
+describeInsert("Drizzle on mysql2", "mysql", async (uri) => {
+  const client = mysql.createPool({ uri, connectionLimit: 2 });
+  const db = drizzleMysql({ client, schema: mysqlSchema, mode: "default" });
+  const mysqlCase: InsertCase<
+    MySqlDatabase<MySql2QueryResultHKT, MySql2PreparedQueryHKT, typeof mysqlSchema>
+  > = {
+    transaction: (run) => db.transaction(run),
+    order: async (tx, id) => await tx.insert(mysqlOrders).values({ id }),
+    plain: db,
+    close: () => client.end(),
+  };
+  return mysqlCase;
+});

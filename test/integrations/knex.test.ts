@@ -2,6 +2,7 @@ import knex, { type Knex } from "knex";
 import { knexOn } from "../../src/integration/knex.ts";
 import { describeMysqlOrm } from "./mysql-orm-contract.ts";
 import { describeOrm, type Shop } from "./orm-contract.ts";
+import { describeInsert, type InsertCase } from "./orm-insert.ts";
 
 function shopOf(db: Knex): Shop {
   return {
@@ -21,3 +22,26 @@ describeMysqlOrm("Knex on mysql2", async (connection) => {
   const app = knex({ client: "mysql2", connection, pool: { min: 0, max: 1 } });
   return { on: (tx) => shopOf(knexOn(tx, app)), close: () => app.destroy() };
 });
+
+function insertCase(db: Knex): InsertCase<Knex.Transaction> {
+  return {
+    transaction: (run) => db.transaction(run),
+    order: async (tx, id) => await tx("orders").insert({ id }),
+    plain: db,
+    close: () => db.destroy(),
+  };
+}
+
+const strange = {
+  pool: { min: 0, max: 1 },
+  postProcessResponse: () => "nothing like it",
+  wrapIdentifier: (name: string) => `"${name}"`,
+};
+
+describeInsert("Knex", "postgres", async (connection) =>
+  insertCase(knex({ ...strange, client: "pg", connection })),
+);
+
+describeInsert("Knex on mysql2", "mysql", async (connection) =>
+  insertCase(knex({ client: "mysql2", connection, pool: { min: 0, max: 1 } })),
+);
