@@ -27,8 +27,7 @@ export function drizzleExecutorOf(value: unknown): Executor | undefined {
 }
 
 function clientOf(db: Record<string, unknown>): unknown {
-  const inner = db["_"];
-  const session: unknown = isObject(inner) ? inner["session"] : undefined;
+  const session = db["session"];
   return isObject(session) ? session["client"] : undefined;
 }
 

@@ -3,6 +3,7 @@ import { hasMethods, isObject } from "../options.ts";
 import type { Executor } from "./executor.ts";
 import { driverExecutorOf } from "./executor-driver.ts";
 import { runningParts } from "./executor-parts.ts";
+import { isSql } from "./executor-postgres.ts";
 
 /** How an ORM hands out the client of a transaction. */
 export interface OrmTransactionClient {
@@ -62,7 +63,7 @@ function isGuardedPgClient(client: unknown, { database }: OrmTransactionClient):
  * The database's own word that a transaction is open: an ORM's object may outlive its transaction, and the
  * connection is somebody else's by then.
  *
- * @throws TypeError where none is. Clients of pg before 8.18 cannot tell.
+ * @throws TypeError where none is.
  */
 async function checkOpen(orm: string, client: unknown): Promise<void> {
   if (await isOpen(client)) return;
@@ -73,9 +74,32 @@ async function checkOpen(orm: string, client: unknown): Promise<void> {
 
 async function isOpen(client: unknown): Promise<boolean> {
   if (hasMethods(client, ["getTransactionStatus"])) return client.getTransactionStatus() !== "I";
+  if (isSql(client)) return await takesSavepoint(() => client.unsafe(SAVEPOINT));
+  if (hasMethods(client, ["query"]) && "connectionParameters" in client) {
+    return await takesSavepoint(() => client.query(SAVEPOINT));
+  }
   const withPromises = hasMethods(client, ["promise"]) ? client.promise() : client;
+  // PGlite refuses by itself what comes after a transaction's end.
   if (!hasMethods(withPromises, ["query", "beginTransaction"])) return true;
-  const answer = await withPromises.query("DO 0");
+  return isOpenMysql(await withPromises.query("DO 0"));
+}
+
+/** For postgres.js, and for pg before 8.18: PostgreSQL refuses it where no transaction is open. */
+const SAVEPOINT = "SAVEPOINT intray_open; RELEASE SAVEPOINT intray_open";
+const NO_TRANSACTION = "25P01";
+
+async function takesSavepoint(send: () => unknown): Promise<boolean> {
+  try {
+    await send();
+    return true;
+  } catch (error) {
+    if (isObject(error) && error["code"] === NO_TRANSACTION) return false;
+    throw error;
+  }
+}
+
+/** MySQL and MariaDB say it in every answer. */
+function isOpenMysql(answer: unknown): boolean {
   const header: unknown = Array.isArray(answer) ? answer[0] : undefined;
   const status: unknown = isObject(header) ? header["serverStatus"] : undefined;
   if (typeof status !== "number") return true;
