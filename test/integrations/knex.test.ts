@@ -1,8 +1,9 @@
 import knex, { type Knex } from "knex";
+import { expect, test } from "vitest";
 import { knexOn } from "../../src/integration/knex.ts";
 import { describeMysqlOrm } from "./mysql-orm-contract.ts";
 import { describeOrm, type Shop } from "./orm-contract.ts";
-import { describeInsert, type InsertCase } from "./orm-insert.ts";
+import { describeInsert, type InsertCase, Jobs } from "./orm-insert.ts";
 
 function shopOf(db: Knex): Shop {
   return {
@@ -45,3 +46,11 @@ describeInsert("Knex", "postgres", async (connection) =>
 describeInsert("Knex on mysql2", "mysql", async (connection) =>
   insertCase(knex({ client: "mysql2", connection, pool: { min: 0, max: 1 } })),
 );
+
+test("71: a Knex of another database is refused", async () => {
+  class Other extends knex.Client {}
+  const app = knex({ client: Other });
+  await expect(Jobs.insert(app, { grp: "a", payload: 1 })).rejects.toThrow(
+    'Knex: rows are written through one of the client "pg" or "mysql2"',
+  );
+});

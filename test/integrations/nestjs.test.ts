@@ -63,6 +63,7 @@ async function openShop() {
     url: database.url,
     query: (text, params) => database.query(text, params),
     another: () => source,
+    endSessions: database.endSessions,
     close: async () => {},
   }));
 }

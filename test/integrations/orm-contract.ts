@@ -238,6 +238,7 @@ async function inboxDatabase(): Promise<OrmDatabase> {
         url: database.url,
         query: (text, params) => database.query(text, params),
         another: () => source,
+        endSessions: database.endSessions,
         close: async () => {},
       }));
       await inbox.insert({ key: "a" });

@@ -17,7 +17,7 @@ export interface InsertCase<Tx extends object> {
 }
 
 /** Its ids are beyond what a number holds. */
-const Jobs = inboxTable("jobs", {
+export const Jobs = inboxTable("jobs", {
   columns: {
     id: c.bigint().id().generated(),
     grp: c.text().group(),
