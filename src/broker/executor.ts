@@ -1,16 +1,15 @@
 import type { ConnectionLocks, QueryResult, StatementStep, Step } from "../driver/connection.ts";
-import { answersOf, partsOf, runProgram } from "../driver/run-steps.ts";
 import { shown } from "../options.ts";
 import { connectionExecutor, isConnection, sourceExecutorOf } from "./executor-connection.ts";
-import { mysqlExecutorOf } from "./executor-mysql.ts";
-import { postgresExecutorOf } from "./executor-postgres.ts";
-import { queryExecutorOf } from "./executor-query.ts";
+import { driverExecutorOf } from "./executor-driver.ts";
+import { ormExecutorOf } from "./executor-orm.ts";
+import { runningParts } from "./executor-parts.ts";
 import { sqliteExecutorOf } from "./executor-sqlite.ts";
 
 /**
  * Where rows can be written: a connection source, a connection, a handler's `tx`, or a driver's own pool, client
  * or open transaction (pg, postgres.js, PGlite, mysql2, mariadb), or database (better-sqlite3, libsql,
- * node:sqlite, bun:sqlite).
+ * node:sqlite, bun:sqlite), or an ORM's transaction (Kysely, Drizzle, Knex, TypeORM, MikroORM, Prisma).
  */
 export type Writable = object;
 
@@ -44,81 +43,16 @@ export function executorOf(conn: unknown): Executor {
   return runningParts(plainExecutorOf(conn));
 }
 
-/** The same, for statements that are several. */
-function runningParts(executor: Executor): Executor {
-  const { database, locking } = executor;
-  return {
-    database,
-    run: (steps, begin) => runAll(executor, steps, begin),
-    ...(locking && {
-      locking: (work) => locking((on, locks) => work(runningParts(on), locks)),
-    }),
-  };
-}
-
-function runAll(
-  executor: Executor,
-  steps: readonly StatementStep[],
-  begin: Begin,
-): Promise<QueryResult[]> {
-  if (steps.every(({ program }) => program === undefined)) {
-    return runPlain(executor, steps, begin);
-  }
-  const run = () =>
-    executor.runsPrograms === true
-      ? executor.run(steps, begin)
-      : runOneByOne(executor, steps, begin);
-  return executor.session === undefined ? run() : inTurn(executor.session, run);
-}
-
-async function runPlain(
-  executor: Executor,
-  steps: readonly StatementStep[],
-  begin: Begin,
-): Promise<QueryResult[]> {
-  return answersOf(steps, await executor.run(steps.flatMap(partsOf), begin));
-}
-
-async function runOneByOne(
-  executor: Executor,
-  steps: readonly StatementStep[],
-  begin: Begin,
-): Promise<QueryResult[]> {
-  const results: QueryResult[] = [];
-  for (const step of steps) {
-    if (step.program === undefined) results.push(...(await runPlain(executor, [step], begin)));
-    else results.push(await runProgram(step, (each) => executor.run([each], begin)));
-  }
-  return results;
-}
-
-/** Who writes on a session last. */
-const last = new WeakMap<object, Promise<unknown>>();
-
-/**
- * The statements of one insert are not to mix with those of another on the same session: MySQL tells only the
- * last ids that it has counted.
- */
-function inTurn<T>(session: object, run: () => Promise<T>): Promise<T> {
-  const before = last.get(session) ?? Promise.resolve();
-  const answer = before.then(run);
-  last.set(
-    session,
-    answer.catch(() => {}),
-  );
-  return answer;
-}
-
 const TAKES =
-  "rows are written through a connection source such as fromPg(pool), a connection, a handler's tx, a pool, connection or transaction of pg, postgres, PGlite, mysql2 or mariadb, or a database of better-sqlite3, libsql, node:sqlite or bun:sqlite";
+  "rows are written through a connection source such as fromPg(pool), a connection, a handler's tx, a pool, connection or transaction of pg, postgres, PGlite, mysql2 or mariadb, a database of better-sqlite3, libsql, node:sqlite or bun:sqlite, or a transaction of Kysely, Drizzle, Knex, TypeORM, MikroORM or Prisma";
 
 function plainExecutorOf(conn: unknown): Executor {
   if (isConnection(conn)) return connectionExecutor(conn);
   const executor =
+    // Before the drivers: some have `query` too.
+    ormExecutorOf(conn) ??
     sqliteExecutorOf(conn) ??
-    mysqlExecutorOf(conn) ??
-    postgresExecutorOf(conn) ??
-    queryExecutorOf(conn) ??
+    driverExecutorOf(conn) ??
     // Last, since the client of a driver has `connect` too.
     sourceExecutorOf(conn);
   if (executor !== undefined) return executor;

@@ -1,6 +1,7 @@
 import { type EntityManager, EntitySchema, MikroORM } from "@mikro-orm/postgresql";
 import { mikroOrmOn } from "../../src/integration/mikro-orm.ts";
 import { describeOrm, type Shop } from "./orm-contract.ts";
+import { describeInsert } from "./orm-insert.ts";
 
 interface Order {
   id: string;
@@ -39,3 +40,15 @@ describeOrm(
   },
   { overlaps: "unseen" },
 );
+
+describeInsert("MikroORM", "postgres", async (clientUrl) => {
+  const orm = await MikroORM.init({ clientUrl, entities: [OrderSchema] });
+  return {
+    transaction: (run) => orm.em.fork().transactional(run),
+    async order(em: EntityManager, id) {
+      em.create(OrderSchema, { id });
+    },
+    refused: { conn: () => orm.em.fork(), words: "insert within em.transactional(...)" },
+    close: () => orm.close(),
+  };
+});

@@ -4,6 +4,7 @@ import { promisify } from "node:util";
 import { PrismaPg } from "@prisma/adapter-pg";
 import { prismaOn } from "../../src/integration/prisma.ts";
 import { describeOrm, type Shop } from "./orm-contract.ts";
+import { describeInsert } from "./orm-insert.ts";
 
 /** What the tests use of the generated client, whose types are not there before they run. */
 interface Tables {
@@ -16,6 +17,7 @@ interface Tables {
 
 interface Client extends Tables {
   $transaction(run: (tx: Tables) => Promise<void>): Promise<unknown>;
+  $disconnect(): Promise<void>;
 }
 
 /** `prisma generate`, told not to look for an engine that it does not need. */
@@ -59,4 +61,16 @@ function tablesOf(prisma: Tables): Omit<Shop, "nested"> {
 describeOrm("Prisma", async () => {
   const PrismaClient = await generated();
   return { on: (tx) => shopOf(prismaOn(tx, PrismaClient, PrismaPg)) };
+});
+
+describeInsert("Prisma", "postgres", async (connectionString) => {
+  const PrismaClient = await generated();
+  const options: object = { adapter: new PrismaPg({ connectionString }) };
+  const prisma: Client = Reflect.construct(PrismaClient, [options]);
+  return {
+    transaction: (run) => prisma.$transaction(run),
+    order: (tx: Tables, id) => tx.order.create({ data: { id } }),
+    plain: prisma,
+    close: () => prisma.$disconnect(),
+  };
 });

@@ -1,7 +1,8 @@
-import { DataSource, type EntityManager, EntitySchema } from "typeorm";
+import { DataSource, type EntityManager, EntitySchema, type QueryRunner } from "typeorm";
 import { typeormOn } from "../../src/integration/typeorm.ts";
 import { describeMysqlOrm } from "./mysql-orm-contract.ts";
 import { describeOrm, type Shop } from "./orm-contract.ts";
+import { describeInsert, type InsertCase } from "./orm-insert.ts";
 
 const Order = new EntitySchema<{ id: string; total?: number | null }>({
   name: "Order",
@@ -58,3 +59,51 @@ for (const type of ["mysql", "mariadb"] as const) {
     { overlaps: "unseen" },
   );
 }
+
+function insertCase(dataSource: DataSource, entity = Order): InsertCase<EntityManager> {
+  return {
+    transaction: (run) => dataSource.transaction(run),
+    order: (manager, id) => manager.insert(entity, { id }),
+    plain: dataSource,
+    refused: {
+      conn: () => dataSource.createQueryRunner(),
+      words: "call startTransaction() first",
+    },
+    close: () => dataSource.destroy(),
+  };
+}
+
+describeInsert("TypeORM", "postgres", async (url) => {
+  const dataSource = new DataSource({ type: "postgres", url, entities: [Order] });
+  return insertCase(await dataSource.initialize());
+});
+
+describeInsert("TypeORM on mysql2", "mysql", async (url) => {
+  const dataSource = new DataSource({ type: "mariadb", url, entities: [MysqlOrder] });
+  return insertCase(await dataSource.initialize(), MysqlOrder);
+});
+
+/** A query runner's own transaction, without a manager. */
+describeInsert("TypeORM's query runner", "postgres", async (url) => {
+  const dataSource = new DataSource({ type: "postgres", url, entities: [Order] });
+  await dataSource.initialize();
+  const { manager } = dataSource;
+  return {
+    async transaction(run) {
+      const runner = dataSource.createQueryRunner();
+      await runner.startTransaction();
+      try {
+        await run(runner);
+        await runner.commitTransaction();
+      } catch (error) {
+        await runner.rollbackTransaction();
+        throw error;
+      } finally {
+        await runner.release();
+      }
+    },
+    order: (runner: QueryRunner, id) => runner.manager.insert(Order, { id }),
+    plain: manager,
+    close: () => dataSource.destroy(),
+  };
+});

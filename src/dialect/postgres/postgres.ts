@@ -57,7 +57,11 @@ export const postgres: Dialect = {
   lease: leaseStatements,
   advisoryLock: advisoryLockStatements,
   insert: insertStatement,
-  notify: () => ({ text: "SELECT pg_notify($1::text, $2::text)", params: ["channel", "payload"] }),
+  // Its answer as text: Prisma reads no void.
+  notify: () => ({
+    text: "SELECT pg_notify($1::text, $2::text)::text",
+    params: ["channel", "payload"],
+  }),
   channel: tableChannel,
   inspection: {
     columns: columnsStatement,
