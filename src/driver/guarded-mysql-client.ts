@@ -25,11 +25,12 @@ export interface GuardedMysqlClient extends GuardableMysqlClient {
 
 /**
  * A connection for a handler: the same queries, and nothing that ends the transaction or gives the connection
- * back. Transactions in it become savepoints.
+ * back. Transactions in it become savepoints. `explored` finds out what an error has undone.
  */
 export function guardMysqlClient(
   target: GuardableMysqlClient,
   open: () => Promise<void>,
+  explored: (error: unknown) => Promise<void>,
 ): GuardedClient & { readonly client: GuardedMysqlClient } {
   const nested = new NestedTransactions();
   let closed: Error | undefined;
@@ -42,7 +43,8 @@ export function guardMysqlClient(
       if (rolledBackBy !== undefined) throw transactionRolledBack(rolledBackBy);
       return send();
     });
-    last = answer.catch((error: unknown) => {
+    last = answer.catch(async (error: unknown) => {
+      await explored(error);
       if (rolledBackBy === undefined && endsTransaction(error)) rolledBackBy = error;
     });
     return answer;

@@ -1,4 +1,10 @@
-import { endsTransaction, isSessionLost } from "../dialect/mysql/errors.ts";
+import {
+  endedTransaction,
+  endsTransaction,
+  isLockTimeout,
+  isSessionLost,
+  timeoutEnds,
+} from "../dialect/mysql/errors.ts";
 import { asError, TransactionError } from "../errors.ts";
 import type { Connection, GuardedClient, QueryResult } from "./connection.ts";
 import { type GuardableMysqlClient, guardMysqlClient } from "./guarded-mysql-client.ts";
@@ -68,7 +74,7 @@ export class MysqlConnection implements Connection {
   }
 
   guardClient(open: () => Promise<void>): GuardedClient {
-    return guardMysqlClient(this.#driver.client, open);
+    return guardMysqlClient(this.#driver.client, open, (error) => this.#explored(error));
   }
 
   async release(error?: Error): Promise<void> {
@@ -89,11 +95,23 @@ export class MysqlConnection implements Connection {
     return Array.isArray(last) ? mysqlResult<Row>(last) : noRows();
   }
 
+  /** What a lock wait timeout has undone is the server's setting to say (`innodb_rollback_on_timeout`). */
+  async #explored(error: unknown): Promise<void> {
+    if (!isLockTimeout(error)) return;
+    try {
+      const { rows } = mysqlResult(await this.#driver.query(timeoutEnds));
+      if (rows.length > 0) endedTransaction(error);
+    } catch {
+      // What is wrong here the next statement meets, too.
+    }
+  }
+
   /** A pool may take a connection back before it knows that it is gone. */
   async #watched<T>(answer: Promise<T>): Promise<T> {
     try {
       return await answer;
     } catch (error) {
+      await this.#explored(error);
       if (isSessionLost(error)) this.#broken ??= asError(error);
       if (endsTransaction(error)) this.#isOpen = false;
       throw error;

@@ -16,7 +16,7 @@ import { checkSteps } from "./transactional-handling.ts";
 /**
  * Settles rows in the transaction that has locked them, and commits it. All of it is one flush:
  *
- *     [undo the handler's writes] [savepoint] settlements [deferred checks] COMMIT --> settled
+ *     [mark] [undo the handler's writes] [savepoint] settlements [deferred checks] COMMIT --> settled
  *
  * and when that fails:
  *
@@ -80,6 +80,8 @@ export class RowLockSettlement {
     const undoing =
       settings.transactional && !keepsWrites ? [this.#savepoint("handler", "rollback")] : [];
     const actions: Action[] = [
+      // Before anything is settled: outside of its transaction each statement would commit by itself.
+      ...(keepsWrites ? checkSteps(settings.dialect.mark) : []),
       ...undoing,
       ...(settlements.length > 1 ? [this.#savepoint("settlement", "set")] : []),
       ...settling,
@@ -265,10 +267,8 @@ export class RowLockSettlement {
   }
 
   #checks(): readonly Action[] {
-    const { checkDeferred, mark } = this.#context.settings.dialect;
-    const deferred: Action[] =
-      checkDeferred === undefined ? [] : [{ kind: "query", text: checkDeferred }];
-    return [...deferred, ...checkSteps(mark)];
+    const { checkDeferred } = this.#context.settings.dialect;
+    return checkDeferred === undefined ? [] : [{ kind: "query", text: checkDeferred }];
   }
 }
 

@@ -80,10 +80,11 @@ export class RowLockForm implements Work<RowLockDelivery> {
       ...(identity === undefined ? [] : [bind(identity, {})]),
       ...(transactional
         ? [
+            { kind: "query", text: dialect.savepoint("handler").set } as const,
+            // Within the other, which stays when this one is released by its check.
             ...(dialect.mark === undefined
               ? []
               : [{ kind: "query", text: dialect.mark.set } as const]),
-            { kind: "query", text: dialect.savepoint("handler").set } as const,
           ]
         : []),
     ];

@@ -52,7 +52,23 @@ const TRANSIENT: ReadonlySet<number> = new Set([
 /** Whether the error has rolled the whole transaction back: what follows would run outside of it. */
 export function endsTransaction(error: unknown): boolean {
   const errno = serverErrno(error);
-  return errno === 1213 || errno === 1614 || errno === 3101;
+  if (errno === 1213 || errno === 1614 || errno === 3101) return true;
+  return isObject(error) && Reflect.get(error, ENDED) === true;
+}
+
+/** On the error: it has undone the whole transaction. By name, as a service may load the library twice. */
+const ENDED: unique symbol = Symbol.for("intray.transactionEnded");
+
+/** Answers a row where a lock wait timeout undoes all of its transaction, and not its statement alone. */
+export const timeoutEnds = "SELECT 1 AS ends FROM DUAL WHERE @@innodb_rollback_on_timeout = 1";
+
+export function isLockTimeout(error: unknown): boolean {
+  return serverErrno(error) === 1205;
+}
+
+/** From now on the error is known as one that has ended its transaction. */
+export function endedTransaction(error: unknown): void {
+  if (isObject(error)) Reflect.defineProperty(error, ENDED, { value: true });
 }
 
 /** Whether a savepoint is gone: a statement of the handler's has ended the transaction, as DDL does. */
