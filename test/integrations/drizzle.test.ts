@@ -8,7 +8,7 @@ import {
 import { drizzle } from "drizzle-orm/node-postgres";
 import type { PgDatabase, PgQueryResultHKT } from "drizzle-orm/pg-core";
 import { integer, pgTable, text } from "drizzle-orm/pg-core";
-import { drizzle as drizzlePglite } from "drizzle-orm/pglite";
+import { drizzle as drizzlePglite, type PgliteDatabase } from "drizzle-orm/pglite";
 import { drizzle as drizzlePostgresJs } from "drizzle-orm/postgres-js";
 import mysql from "mysql2/promise";
 import pg from "pg";
@@ -113,7 +113,8 @@ describeOn("pglite", "Drizzle on PGlite", () => {
   test("71: insert in its transaction", async () => {
     const client = await emptyPglite();
     for (const statement of Jobs.ddl("postgres")) await client.exec(statement);
-    const db = drizzlePglite({ client });
+    // Prisma brings a PGlite of its own, whose types Drizzle finds here.
+    const db: PgliteDatabase = Reflect.apply(drizzlePglite, undefined, [{ client }]);
     const count = async () => (await client.query("SELECT FROM jobs")).rows.length;
     const rows = [
       { grp: "a", payload: 1, bytes: Buffer.from([0, 255]), big: 2n ** 63n - 1n },
