@@ -1,5 +1,5 @@
 /**
- * Writing through Kysely, by what it has in public: it gives nobody the driver's client. PostgreSQL's parameters are
+ * Writing through Kysely, by what its class has: it gives nobody the driver's client. PostgreSQL's parameters are
  * text and bytes that every driver sends as they are; those of MySQL go as {@link HexLiteral}.
  */
 import type { QueryResult, StatementStep } from "../driver/connection.ts";

@@ -23,8 +23,7 @@ export function transactionClientExecutor(transaction: OrmTransactionClient): Ex
     async run(steps, begin) {
       const client = await transaction.client();
       const executor = driverExecutorOf(client);
-      const isKnown = executor?.database === database || isGuardedPgClient(client, transaction);
-      if (executor === undefined || !isKnown) {
+      if (executor?.database !== database) {
         throw new TypeError(
           `${orm}: its transaction is on no client that is known here: pass the driver's own, or in a handler its tx`,
         );
@@ -52,11 +51,6 @@ export function ownTransactionExecutor(
       return results;
     },
   };
-}
-
-/** What an integration of this library gives its ORM on a handler's transaction. */
-function isGuardedPgClient(client: unknown, { database }: OrmTransactionClient): boolean {
-  return database === "postgres" && isObject(client) && hasMethods(client, ["query", "release"]);
 }
 
 /**

@@ -23,7 +23,7 @@ export interface WrittenTable<Facts extends TableFacts = TableFacts> {
   /**
    * Writes rows, in one statement where they give the same columns. Answers the ids, in order.
    *
-   * @param conn a connection source, a pool, a client, a handler's `tx`, or an open transaction.
+   * @param conn a connection source, a pool, a client, a handler's `tx`, or an open transaction, an ORM's too.
    * @throws TypeError for a value that its column cannot take.
    */
   insert(

@@ -1,4 +1,3 @@
-import { PGlite } from "@electric-sql/pglite";
 import { sql } from "drizzle-orm";
 import { type MySqlDatabase, mysqlTable, varchar } from "drizzle-orm/mysql-core";
 import {
@@ -9,14 +8,16 @@ import {
 import { drizzle } from "drizzle-orm/node-postgres";
 import type { PgDatabase, PgQueryResultHKT } from "drizzle-orm/pg-core";
 import { integer, pgTable, text } from "drizzle-orm/pg-core";
-import { drizzle as drizzlePglite } from "drizzle-orm/pglite";
+import { drizzle as drizzlePglite, type PgliteDatabase } from "drizzle-orm/pglite";
 import { drizzle as drizzlePostgresJs } from "drizzle-orm/postgres-js";
 import mysql from "mysql2/promise";
 import pg from "pg";
 import postgres from "postgres";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { fromPostgresJs } from "../../src/driver/postgres-js.ts";
 import { drizzleOn } from "../../src/integration/drizzle.ts";
+import { describeOn } from "../support/databases.ts";
+import { emptyPglite } from "../support/pglite.ts";
 import { describeMysqlOrm } from "./mysql-orm-contract.ts";
 import { describeOrm, type Shop } from "./orm-contract.ts";
 import { describeInsert, type InsertCase, Jobs } from "./orm-insert.ts";
@@ -108,35 +109,37 @@ describeInsert("Drizzle on mysql2", "mysql", async (uri) => {
   return mysqlCase;
 });
 
-test("71: insert in a transaction of Drizzle on PGlite", async () => {
-  const client = new PGlite();
-  onTestFinished(() => client.close());
-  for (const statement of Jobs.ddl("postgres")) await client.exec(statement);
-  const db = drizzlePglite({ client });
-  const count = async () => (await client.query("SELECT FROM jobs")).rows.length;
-  const rows = [
-    { grp: "a", payload: 1, bytes: Buffer.from([0, 255]), big: 2n ** 63n - 1n },
-    { grp: "b", payload: null },
-  ];
-  const failing = db.transaction(async (tx) => {
-    expect(await Jobs.insert(tx, rows)).toEqual([1n, 2n]);
-    throw new Error("rolled back");
+describeOn("pglite", "Drizzle on PGlite", () => {
+  test("71: insert in its transaction", async () => {
+    const client = await emptyPglite();
+    for (const statement of Jobs.ddl("postgres")) await client.exec(statement);
+    // Prisma brings a PGlite of its own, whose types Drizzle finds here.
+    const db: PgliteDatabase = Reflect.apply(drizzlePglite, undefined, [{ client }]);
+    const count = async () => (await client.query("SELECT FROM jobs")).rows.length;
+    const rows = [
+      { grp: "a", payload: 1, bytes: Buffer.from([0, 255]), big: 2n ** 63n - 1n },
+      { grp: "b", payload: null },
+    ];
+    const failing = db.transaction(async (tx) => {
+      expect(await Jobs.insert(tx, rows)).toEqual([1n, 2n]);
+      throw new Error("rolled back");
+    });
+    await expect(failing).rejects.toThrow("rolled back");
+    expect(await count()).toBe(0);
+    const leaked: object[] = [];
+    await db.transaction(async (tx) => {
+      await Jobs.insert(tx, rows);
+      leaked.push(tx);
+    });
+    expect(await count()).toBe(2);
+    await expect(Jobs.insert(leaked[0] ?? {}, rows)).rejects.toThrow(/closed/);
+    await Jobs.insert(db, rows);
+    expect(await count()).toBe(4);
+    const { rows: found } = await client.query(
+      "SELECT big::text AS big, bytes::text AS bytes FROM jobs WHERE grp = 'a'",
+    );
+    expect(found).toEqual(Array(2).fill({ big: "9223372036854775807", bytes: "\\x00ff" }));
   });
-  await expect(failing).rejects.toThrow("rolled back");
-  expect(await count()).toBe(0);
-  const leaked: object[] = [];
-  await db.transaction(async (tx) => {
-    await Jobs.insert(tx, rows);
-    leaked.push(tx);
-  });
-  expect(await count()).toBe(2);
-  await expect(Jobs.insert(leaked[0] ?? {}, rows)).rejects.toThrow(/closed/);
-  await Jobs.insert(db, rows);
-  expect(await count()).toBe(4);
-  const { rows: found } = await client.query(
-    "SELECT big::text AS big, bytes::text AS bytes FROM jobs WHERE grp = 'a'",
-  );
-  expect(found).toEqual(Array(2).fill({ big: "9223372036854775807", bytes: "\\x00ff" }));
 });
 
 test("71: a Drizzle on what is no driver's client is refused", async () => {

@@ -70,6 +70,26 @@ describeInsert("Kysely", "postgres", async (connectionString) =>
   insertCase(new PostgresDialect({ pool: new pg.Pool({ connectionString, max: 2 }) })),
 );
 
+describeInsert("Kysely's startTransaction", "postgres", async (connectionString) => {
+  const dialect = new PostgresDialect({ pool: new pg.Pool({ connectionString, max: 2 }) });
+  const db = new Kysely<Database>({ dialect });
+  return {
+    ...insertCase(dialect),
+    async transaction(run) {
+      const trx = await db.startTransaction().execute();
+      try {
+        await run(trx);
+      } catch (error) {
+        await trx.rollback().execute();
+        throw error;
+      }
+      await trx.commit().execute();
+    },
+    plain: db,
+    close: () => db.destroy(),
+  };
+});
+
 /** Where the session takes a backslash for itself, and times are another zone's. */
 const STRANGE = "SET sql_mode = CONCAT(@@sql_mode, ',NO_BACKSLASH_ESCAPES')";
 

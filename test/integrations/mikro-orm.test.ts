@@ -52,3 +52,23 @@ describeInsert("MikroORM", "postgres", async (clientUrl) => {
     close: () => orm.close(),
   };
 });
+
+describeInsert("MikroORM's begin", "postgres", async (clientUrl) => {
+  const orm = await MikroORM.init({ clientUrl, entities: [OrderSchema] });
+  return {
+    async transaction(run) {
+      const em = orm.em.fork();
+      await em.begin();
+      try {
+        await run(em);
+      } catch (error) {
+        await em.rollback();
+        throw error;
+      }
+      await em.commit();
+    },
+    order: async (em: EntityManager, id) => void em.create(OrderSchema, { id }),
+    refused: { conn: () => orm.em, words: "insert within em.transactional(...)" },
+    close: () => orm.close(),
+  };
+});

@@ -1,8 +1,11 @@
+import pg from "pg";
 import { DataSource, type EntityManager, EntitySchema, type QueryRunner } from "typeorm";
+import { expect, onTestFinished, test } from "vitest";
 import { typeormOn } from "../../src/integration/typeorm.ts";
+import { createDatabase, describeOn } from "../support/databases.ts";
 import { describeMysqlOrm } from "./mysql-orm-contract.ts";
 import { describeOrm, type Shop } from "./orm-contract.ts";
-import { describeInsert, type InsertCase } from "./orm-insert.ts";
+import { describeInsert, type InsertCase, Jobs } from "./orm-insert.ts";
 
 const Order = new EntitySchema<{ id: string; total?: number | null }>({
   name: "Order",
@@ -106,4 +109,22 @@ describeInsert("TypeORM's query runner", "postgres", async (url) => {
     plain: manager,
     close: () => dataSource.destroy(),
   };
+});
+
+describeOn("postgres", "TypeORM in a handler", () => {
+  test("71: it is the handler's tx that takes rows", async () => {
+    const database = await createDatabase();
+    onTestFinished(() => database.drop());
+    const pool = new pg.Pool({ connectionString: database.url, max: 1 });
+    onTestFinished(() => pool.end());
+    const dataSource = new DataSource({ type: "postgres", url: database.url, entities: [Order] });
+    await dataSource.initialize();
+    onTestFinished(() => dataSource.destroy());
+    const client = await pool.connect();
+    const manager = typeormOn({ client }, dataSource);
+    await expect(Jobs.insert(manager, { grp: "a", payload: 1 })).rejects.toThrow(
+      "TypeORM: its transaction is on no client that is known here: pass the driver's own, or in a handler its tx",
+    );
+    client.release();
+  });
 });
