@@ -20,14 +20,10 @@ const NAMES = Object.keys(TARGETS);
 export function contractTable(report, previous) {
   const cells = shownBy(report);
   const seen = NAMES.map((target) => [...cells.keys()].some((key) => key.endsWith(` ${target}`)));
-  const kept = new Map(
-    previous.split("\n").map((line) => [line.split("|")[1]?.trim(), line.split("|")]),
-  );
+  const kept = keptCells(previous);
   const row = (point) => {
     const shown = NAMES.map((target, index) => {
-      const outcome = seen[index]
-        ? cells.get(`${point} ${target}`)
-        : kept.get(String(point))?.[3 + index]?.trim();
+      const outcome = seen[index] ? cells.get(`${point} ${target}`) : kept(point, TARGETS[target]);
       const reason = REASONS.find(
         ({ points, targets }) => points.has(point) && targets.has(target),
       );
@@ -49,6 +45,15 @@ export function contractTable(report, previous) {
     ...REASONS.map(({ mark, text }) => `- **${mark}**: ${text}`),
     "",
   ].join("\n");
+}
+
+/** The cells of a table that was written before, by point and the head of their column. */
+function keptCells(table) {
+  const rows = table.split("\n").map((line) => line.split("|").map((cell) => cell.trim()));
+  const heads = rows.find((cells) => cells.includes("PGlite")) ?? [];
+  const byPoint = new Map(rows.map((cells) => [cells[1], cells]));
+  return (point, head) =>
+    heads.includes(head) ? byPoint.get(String(point))?.[heads.indexOf(head)] : undefined;
 }
 
 /** The table as it is committed. */

@@ -64,7 +64,6 @@ async function openShop() {
     query: (text, params) => database.query(text, params),
     endSessions: (which) => database.endSessions(which),
     another: () => source,
-    endSessions: database.endSessions,
     close: async () => {},
   }));
 }

@@ -239,7 +239,6 @@ async function inboxDatabase(): Promise<OrmDatabase> {
         query: (text, params) => database.query(text, params),
         endSessions: (which) => database.endSessions(which),
         another: () => source,
-        endSessions: database.endSessions,
         close: async () => {},
       }));
       await inbox.insert({ key: "a" });
