@@ -151,7 +151,7 @@ class SqlitePoolSource implements SqliteOwnedSource {
     const leave = await this.#places.acquire(signal);
     try {
       if (this.#isClosed) throw new Error("the source of SQLite connections is closed");
-      const handle = this.#idle.pop() ?? this.#opened();
+      const handle = this.#idle.pop() ?? (await this.#opened());
       const takeBack = (error?: Error) => {
         try {
           this.#takeBack(handle, error);
@@ -189,12 +189,18 @@ class SqlitePoolSource implements SqliteOwnedSource {
   }
 
   /** In WAL mode readers and the writer do not wait for each other; the file keeps the mode. */
-  #opened(): SqliteHandle {
+  async #opened(): Promise<SqliteHandle> {
     const handle = this.#open();
-    handle.run(`PRAGMA busy_timeout = ${OPENING_PATIENCE_MS}`, []);
-    handle.run("PRAGMA journal_mode = WAL", []);
-    neverWait(handle);
-    return handle;
+    try {
+      neverWait(handle);
+      const connection = new SqliteConnection(handle, OPENING_PATIENCE_MS, () => {});
+      await connection.query("PRAGMA journal_mode = WAL");
+      if (this.#isClosed) throw new Error("the source of SQLite connections is closed");
+      return handle;
+    } catch (error) {
+      handle.close();
+      throw error;
+    }
   }
 
   #takeBack(handle: SqliteHandle, error: Error | undefined): void {

@@ -195,6 +195,33 @@ describe("claims on MySQL and MariaDB", () => {
       }
     });
 
+    test("14, 45: a group is locked in the letters of its own head, whatever a collation takes for the same", async () => {
+      const grp = c.text().group({ fifo: true });
+      const Fifo = inboxTable("fifo_letters", { columns: { ...columns, grp } });
+      const db = await openTables(open, [Fifo]);
+      await db.query(
+        "ALTER TABLE fifo_letters MODIFY grp VARCHAR(50) CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_ci NOT NULL",
+      );
+      await Fifo.insert(db.source, [
+        { grp: "ss", payload: 1 },
+        { grp: "ß", payload: 2 },
+      ]);
+      const settings = { columns: [], groups: "every", mostRows: 10 } as const;
+      const claim = mysql.rowLock?.(Fifo.description, settings).claim;
+      if (claim === undefined) throw new Error("there is no such form");
+      const holder = await transaction(db);
+      // Where the walk over the groups starts is by chance.
+      for (let round = 1; round <= 30; round += 1) {
+        const [result] = await runSteps(holder, [bind(claim, { limit: 5 })]);
+        expect(result?.rows.map((row) => row["group"])).toEqual(["ss"]);
+        const { rows } = await holder.query<{ held: unknown }>(
+          "SELECT IS_USED_LOCK(CONCAT(DATABASE(), '.fifo_letters/ss')) IS NOT NULL AS held",
+        );
+        expect(Number(rows[0]?.held)).toBe(1);
+        await holder.query("DO RELEASE_ALL_LOCKS()");
+      }
+    });
+
     test("38, 45: groups and keys are locked for every session, whatever database it is in", async () => {
       const anywhere = await openTables(open, []);
       const { rows } = await anywhere.query<{ name: string }>("SELECT DATABASE() AS name");

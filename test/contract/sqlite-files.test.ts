@@ -65,6 +65,41 @@ describeOn("sqlite", "a file that somebody else is writing", () => {
     expect(calls).toBe(1);
   });
 
+  test("stops no event loop where it is opened, and leaves no connection behind", async () => {
+    let [opened, closed] = [0, 0];
+    const folder = mkdtempSync(join(tmpdir(), "intray-sqlite-"));
+    const path = join(folder, "app.db");
+    const blocker = new Database(path);
+    const source = fromBetterSqlite3(() => {
+      const db = new Database(path);
+      const close = db.close.bind(db);
+      opened += 1;
+      return Object.assign(db, {
+        close: () => {
+          closed += 1;
+          close();
+        },
+      });
+    });
+    onTestFinished(() => {
+      source.close();
+      blocker.close();
+      rmSync(folder, { recursive: true, force: true });
+    });
+    blocker.exec("CREATE TABLE t (x)");
+    blocker.exec("BEGIN EXCLUSIVE");
+    let turns = 0;
+    const ticking = setInterval(() => {
+      turns += 1;
+    }, 1);
+    await expect(source.connect()).rejects.toMatchObject({ code: "SQLITE_BUSY" });
+    clearInterval(ticking);
+    expect(turns).toBeGreaterThan(20);
+    expect([opened, closed]).toEqual([1, 1]);
+    blocker.exec("COMMIT");
+    await (await source.connect()).release();
+  });
+
   test("is in WAL mode: who reads waits for nobody", async () => {
     const file = openFile();
     file.create(LeaseJobs);

@@ -7,7 +7,8 @@ import { firstRow, place, placed } from "./table-order.ts";
 export const groupsLookedAt = 500;
 
 /**
- * `ready`: the heads that are due and not held, in claim order: `id`, `turn`, and their group as `value`.
+ * `ready`: the heads that are due and not held, in claim order: `id`, `turn`, and their group as `value`, in their own
+ * letters: of what a collation takes for one group the walk finds any.
  * In two parts: what goes before the SELECT, and what stands in FROM.
  *
  * All groups at once are a walk from group to group, one probe each, which starts at the group of a row near
@@ -27,7 +28,7 @@ export function readyHeads(
   const ready = (heads: string) => `(
   SELECT due_head.id, due_head.value, ROW_NUMBER() OVER (ORDER BY ${place(sql, "due_head")}) AS turn
   FROM (
-    SELECT ${placed(sql)}, heads.value AS value
+    SELECT ${placed(sql)}, ${sql.of("group")} AS value
     FROM ${heads} STRAIGHT_JOIN ${sql.byId} ON i.${sql.id} = heads.id
     WHERE ${all(sql.due(), sql.free())}
   ) AS due_head

@@ -62,7 +62,7 @@ SELECT CAST(i.`id` AS CHAR) AS id,
 FROM (
   SELECT due_head.id, due_head.value, ROW_NUMBER() OVER (ORDER BY due_head.due, due_head.id) AS turn
   FROM (
-    SELECT i.`due` AS due, i.`id` AS id, heads.value AS value
+    SELECT i.`due` AS due, i.`id` AS id, i.`grp` AS value
     FROM (SELECT ? AS value, (SELECT h.`id`
       FROM `jobs` AS h
       WHERE h.`grp` = ? AND CAST(CONVERT(h.`grp` USING utf8mb4) AS BINARY) = CAST(CONVERT(? USING utf8mb4) AS BINARY)
@@ -175,7 +175,7 @@ SELECT CAST(i.`id` AS CHAR) AS id,
 FROM (
   SELECT due_head.id, due_head.value, ROW_NUMBER() OVER (ORDER BY due_head.due, due_head.id) AS turn
   FROM (
-    SELECT i.`due` AS due, i.`id` AS id, heads.value AS value
+    SELECT i.`due` AS due, i.`id` AS id, i.`grp` AS value
     FROM (
     SELECT seen.value, (SELECT h.`id`
       FROM `jobs` AS h

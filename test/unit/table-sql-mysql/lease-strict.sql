@@ -62,7 +62,7 @@ SELECT CAST(i.`id` AS CHAR) AS id,
 FROM (
   SELECT due_head.id, due_head.value, ROW_NUMBER() OVER (ORDER BY due_head.priority IS NULL, due_head.priority, due_head.id) AS turn
   FROM (
-    SELECT i.`prio` AS priority, i.`id` AS id, heads.value AS value
+    SELECT i.`prio` AS priority, i.`id` AS id, i.`grp` AS value
     FROM (SELECT ? AS value, COALESCE((SELECT h.`id`
       FROM `jobs` AS h
       WHERE h.`grp` = ? AND CAST(CONVERT(h.`grp` USING utf8mb4) AS BINARY) = CAST(CONVERT(? USING utf8mb4) AS BINARY) AND h.`prio` IS NOT NULL
@@ -179,7 +179,7 @@ SELECT CAST(i.`id` AS CHAR) AS id,
 FROM (
   SELECT due_head.id, due_head.value, ROW_NUMBER() OVER (ORDER BY due_head.priority IS NULL, due_head.priority, due_head.id) AS turn
   FROM (
-    SELECT i.`prio` AS priority, i.`id` AS id, heads.value AS value
+    SELECT i.`prio` AS priority, i.`id` AS id, i.`grp` AS value
     FROM (
     SELECT seen.value, COALESCE((SELECT h.`id`
       FROM `jobs` AS h
