@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { inboxHeaders, inboxMessage } from "../../src/broker/inbox-headers.ts";
 import { inboxTable } from "../../src/broker/inbox-table.ts";
+import type { Subscription } from "../../src/broker/subscription.ts";
 import { c } from "../../src/table/columns.ts";
 import type { EventConnection } from "../../src/table/custom-events.ts";
 import type { FormName } from "../../src/table/description.ts";
@@ -184,12 +185,15 @@ describe("claims by events of the service's own", () => {
       async (each) => {
         for (const event of ["claim", "fetch"] as const) {
           let calls = 0;
+          let subscription: Subscription | undefined;
           const Jobs = inboxTable("jobs", {
             columns: each.columns,
             custom: {
               [event]: async (conn: EventConnection, given: never) => {
                 calls += 1;
                 if (calls > 1) return await (event === "claim" ? newestFirst : titles)(conn, given);
+                // No claim follows before the test has looked.
+                subscription?.pause();
                 await conn.query("UPDATE jobs SET grp = 'gone'");
                 throw new Error("not now");
               },
@@ -198,11 +202,13 @@ describe("claims by events of the service's own", () => {
           const db = await openTables(open, [Jobs]);
           const { broker, logger } = testBroker(db.source);
           const seen: unknown[] = [];
-          broker.subscribe(Jobs.queue("a"), (_, { attempt }) => void seen.push(attempt));
-          await Jobs.queue("a").insert(db.source, [1]);
+          const queue = Jobs.queue("a");
+          subscription = broker.subscribe(queue, (_, { attempt }) => void seen.push(attempt));
+          await queue.insert(db.source, [1]);
           await broker.start();
           await until(() => logger.of("claim_failed").length > 0);
           expect(await db.rows(Jobs)).toMatchObject([{ grp: "a", attempt: 1 }]);
+          subscription.resume();
           await until(async () => (await db.rows(Jobs)).length === 0);
           await broker.stop();
           expect(seen).toEqual([1]);
