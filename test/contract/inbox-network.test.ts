@@ -216,8 +216,11 @@ describe("round trips", () => {
       await until(() => counts.length === 20);
       await running.stop();
       const [, , , , fifth = 0, , , , ninth = 0] = counts;
-      // Nobody waits for the trip that gives a connection back: at either end it may count or not yet.
-      expect(Math.abs(ninth - fifth - 4 * trips)).toBeLessThanOrEqual(1);
+      // Nobody waits for the trip that gives a connection back: at either end it may count or not yet, and that
+      // of postgres.js may go out with another one.
+      const least = name === "postgres" ? trips - 1 : trips;
+      expect(ninth - fifth).toBeGreaterThanOrEqual(4 * least - 1);
+      expect(ninth - fifth).toBeLessThanOrEqual(4 * trips + 1);
     });
   });
 });
