@@ -152,5 +152,21 @@ describe("values on MySQL and MariaDB", () => {
       expect(String(error)).toMatch(/kept.*its column done is a TIMESTAMP/);
       expect((await db.query("SELECT id FROM kept")).rows).toHaveLength(1);
     });
+
+    test.skipIf(name === "mariadb").each(["utf8", "cp1251"])(
+      "22, 4: text in a session of %s stops the start: not every character of it would arrive",
+      async (charset) => {
+        const db = await openTables(open, [Values]);
+        const pool = mysql.createPool({ uri: db.url ?? "", connectionLimit: 4, charset });
+        onTestFinished(() => pool.end());
+        const { broker } = testBroker(fromMysql2(pool));
+        broker.subscribe(Values.queue("a"), () => undefined);
+        const error = await rejection(broker.start());
+        expect(error).toBeInstanceOf(SchemaError);
+        expect(String(error)).toMatch(
+          /its column grp is text, .* (utf8mb3|utf8|cp1251), .*utf8mb4/,
+        );
+      },
+    );
   });
 });

@@ -13,6 +13,13 @@ const IS_UTC = `(UPPER(@@session.time_zone) IN ('+00:00', 'UTC')
 const TELLS_LOCAL_TIME =
   "is a TIMESTAMP, which the session tells in its own time zone and not in UTC: let it be a DATETIME(6), or connect with the time zone +00:00";
 
+/** What the session's driver sends and gets text in; NULL gives it as it is stored. */
+const HAS_EVERY_CHARACTER = `(@@session.character_set_client = 'utf8mb4'
+    AND COALESCE(@@session.character_set_results, 'utf8mb4') = 'utf8mb4')`;
+
+const LOSES_CHARACTERS =
+  ", which does not have every character: connect with the character set utf8mb4";
+
 /**
  * A row a column: `name`, `type` as the database writes it, `nullable`, `generated` (never, byDefault,
  * always), `precision` of a time. No rows: there is no such table.
@@ -29,7 +36,11 @@ export function columnsStatement({ name, schema }: TableDescription): Statement 
     ELSE 'never'
   END AS \`generated\`,
   c.DATETIME_PRECISION AS \`precision\`,
-  CASE WHEN c.DATA_TYPE = 'timestamp' AND NOT ${IS_UTC} THEN ${literal(TELLS_LOCAL_TIME)} END AS fault
+  CASE
+    WHEN c.DATA_TYPE = 'timestamp' AND NOT ${IS_UTC} THEN ${literal(TELLS_LOCAL_TIME)}
+    WHEN (c.DATA_TYPE = 'json' OR c.CHARACTER_SET_NAME <> 'ascii') AND NOT ${HAS_EVERY_CHARACTER}
+      THEN CONCAT('is text, and the session is in ', @@session.character_set_client, ${literal(LOSES_CHARACTERS)})
+  END AS fault
 FROM information_schema.COLUMNS AS c
 WHERE c.TABLE_SCHEMA = ${schema === undefined ? "DATABASE()" : literal(schema)} AND c.TABLE_NAME = ${literal(name)}
 ORDER BY c.ORDINAL_POSITION`,
