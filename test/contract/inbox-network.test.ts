@@ -216,11 +216,10 @@ describe("round trips", () => {
       await until(() => counts.length === 20);
       await running.stop();
       const [, , , , fifth = 0, , , , ninth = 0] = counts;
-      // Nobody waits for the trip that gives a connection back: at either end it may count or not yet, and that
-      // of postgres.js may go out with another one.
-      const least = name === "postgres" ? trips - 1 : trips;
-      expect(ninth - fifth).toBeGreaterThanOrEqual(4 * least - 1);
-      expect(ninth - fifth).toBeLessThanOrEqual(4 * trips + 1);
+      // At either end one may count or not yet. Nobody waits for the trip by which postgres.js gives a connection
+      // back, which may go out with another one, or be cut in two: 4 to 6, and none is doubled.
+      const slack = name === "postgres" ? 4 : 0;
+      expect(Math.abs(ninth - fifth - 4 * trips)).toBeLessThanOrEqual(1 + slack);
     });
   });
 });
