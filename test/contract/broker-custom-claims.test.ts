@@ -373,7 +373,7 @@ describe("claims by events of the service's own", () => {
       const enough = new Gate();
       let deliveries = 0;
       let reason: unknown;
-      broker.subscribe(Jobs.queue("a"), { leaseMs: 600 }, async (message, { signal }) => {
+      broker.subscribe(Jobs.queue("a"), { leaseMs: 1500 }, async (message, { signal }) => {
         deliveries += 1;
         if (message === "kept") return await enough.opened;
         await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
@@ -412,7 +412,7 @@ describe("claims by events of the service's own", () => {
       const db = await openTables(open, [Jobs]);
       const { broker, logger } = testBroker(db.source);
       let deliveries = 0;
-      broker.subscribe(Jobs.queue("a"), { leaseMs: 600 }, async () => {
+      broker.subscribe(Jobs.queue("a"), { leaseMs: 2000 }, async () => {
         deliveries += 1;
         await until(() => calls >= 4);
       });
