@@ -16,13 +16,23 @@ export interface TransactionControl {
  * where there is none. Savepoints are none: `ROLLBACK TO` stays within the transaction. Comments,
  * strings and function bodies are skipped.
  *
+ * `database`, where it is known: the same words do not mean the same on each.
+ *
  * A guard against accidents, not against an attacker: SQL can hide a statement in more ways.
  *
  * @example
  * transactionControl("INSERT INTO t VALUES (1); commit");     // "COMMIT"
  * transactionControl("SELECT 'commit' -- ; rollback");        // undefined
  */
-export function transactionControl(text: string): string | undefined {
+export function transactionControl(text: string, database?: string): string | undefined {
+  // SQLite takes a name there, and ends the whole transaction all the same.
+  if (
+    database === "sqlite" &&
+    MAY_CONTROL.test(text) &&
+    splitStatements(text).some(({ words }) => isNamedRollback(words))
+  ) {
+    return "ROLLBACK";
+  }
   return findTransactionControl(text)?.keyword;
 }
 
@@ -94,6 +104,11 @@ const BEGINS: ReadonlySet<string> = new Set([
 
 /** What follows END where it is another word for COMMIT. */
 const ENDS: ReadonlySet<string> = new Set(["", "WORK", "TRANSACTION", "AND"]);
+
+/** `ROLLBACK TRANSACTION s`. */
+function isNamedRollback([first, second, third]: readonly string[]): boolean {
+  return first === "ROLLBACK" && second === "TRANSACTION" && third !== undefined && third !== "TO";
+}
 
 /** `ROLLBACK TO s`, and as T-SQL says it, `ROLLBACK TRANSACTION s`. */
 function isToSavepoint([, second, third]: readonly string[]): boolean {

@@ -162,7 +162,7 @@ async function run(
   let isOver = false;
   let last: Promise<unknown> = Promise.resolve();
   const query: Connection["query"] = (text, params) => {
-    const control = transactionControl(String(text));
+    const control = transactionControl(String(text), connection.database);
     const refusal =
       control !== undefined
         ? `${control} is refused here: the transaction is the library's. Return to go on, throw to roll back.`

@@ -143,7 +143,7 @@ export class HandlerTransaction {
     if (!Array.isArray(params)) {
       return refused(new TypeError("tx.query takes an array of parameters second"));
     }
-    const control = transactionControl(text);
+    const control = transactionControl(text, this.#connection.database);
     if (control !== undefined) {
       return refused(
         new TransactionError(

@@ -107,3 +107,11 @@ test("an escape string with very many doubled quotes is read in one go", () => {
   expect(transactionControl(`SELECT E'${many}\\''; COMMIT`)).toBe("COMMIT");
   expect(transactionControl(`SELECT E'${many}; COMMIT'`)).toBeUndefined();
 });
+
+test("on SQLite a name behind ROLLBACK TRANSACTION changes nothing: it ends the transaction", () => {
+  expect(transactionControl("INSERT INTO t VALUES (1); rollback transaction mine", "sqlite")).toBe(
+    "ROLLBACK",
+  );
+  expect(transactionControl("ROLLBACK TRANSACTION TO mine", "sqlite")).toBeUndefined();
+  expect(transactionControl("ROLLBACK TRANSACTION mine", "sqlserver")).toBeUndefined();
+});
