@@ -99,7 +99,7 @@ export class TableAdmin {
   async #run<Row>(statement: Statement, values: Values, on: Executor): Promise<Row[]> {
     const { clock } = this.table;
     const now = (typeof clock === "function" ? clock() : new Date()).toISOString();
-    const begin = this.dialect.begin(this.dialect.safeLevel);
+    const begin = this.dialect.beginShort;
     const step = bind(statement, { ...values, now });
     const [result] = await on.run([{ ...step, prepare: false }], begin);
     // What the rows hold is the statement's to say.

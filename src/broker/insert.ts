@@ -47,7 +47,7 @@ export async function insertRows(
   const groups = groupsOf(table, rows);
   const news = notices(table, conn, groups, settings);
   const steps = [...inserts, ...news];
-  const results = await executor.run(steps, dialect.begin(dialect.safeLevel));
+  const results = await executor.run(steps, dialect.beginShort);
   wake(table, conn, groups);
   const { id } = table.roles;
   if (id === undefined) return [];

@@ -34,12 +34,13 @@ export interface Dialect {
   /** A quoted identifier; the name is checked already. */
   quoted(name: string): string;
   /**
-   * Opens a transaction. `undefined` is the database's own default; the library's short statements
-   * ask for `safeLevel`.
+   * Opens a transaction that is gone back in to its savepoints. `undefined` is the database's own default.
    */
   begin(level: IsolationLevel | TransactionMode | undefined): Extract<Step, { kind: "begin" }>;
-  /** What the library's own short transactions open at. */
+  /** The level that is safe for the library's own statements. */
   readonly safeLevel: IsolationLevel | TransactionMode;
+  /** Opens a transaction of the library's own at that level, without savepoints: an error is its end. */
+  readonly beginShort: Extract<Step, { kind: "begin" }>;
   /** Two of them stand in one transaction: what is behind the handler's undoes the settlement's too. */
   savepoint(of: "handler" | "settlement"): { readonly set: string; readonly rollback: string };
   /** Makes what COMMIT would check fail before it, while the rows are still held. */

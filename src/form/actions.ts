@@ -53,7 +53,7 @@ export async function runAlone<Row = Record<string, unknown>>(
   const hasOne = actions.some(({ kind }) => kind === "begin");
   const needsOne = actions.some((action) => action.kind === "query" && hasParts(action));
   if (hasOne || !needsOne) return await runActions<Row>(connection, actions);
-  const begin = dialect.begin(dialect.safeLevel);
+  const begin = dialect.beginShort;
   const results = await runActions<Row>(connection, [begin, ...actions, { kind: "commit" }]);
   return results.slice(1, -1);
 }

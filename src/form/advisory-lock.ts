@@ -95,7 +95,7 @@ export class AdvisoryLockForm implements Work<AdvisoryDelivery> {
   async #claimOn(connection: Connection): Promise<AdvisoryDelivery | undefined> {
     const { events, settings } = this.#context;
     const { batch, dialect } = settings;
-    const begin = dialect.begin(dialect.safeLevel);
+    const begin = dialect.beginShort;
     const actions = [begin, events.claim(batch), { kind: "commit" }] as const;
     const results = await runActions<ClaimedRow & { lock: string }>(connection, actions);
     const rows = events.claimedRows(results[1]);

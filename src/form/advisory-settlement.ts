@@ -202,6 +202,6 @@ export class AdvisorySettlement {
 
   #begin() {
     const { dialect } = this.#context.settings;
-    return dialect.begin(dialect.safeLevel);
+    return dialect.beginShort;
   }
 }

@@ -123,7 +123,7 @@ export class LeaseSettler {
     if (!events.isCustom(event)) return settling;
     const rows = settlements.map(({ row }) => row);
     const confirming = events.bound(statements.lockOrFail, events.fence(rows));
-    return [dialect.begin(dialect.safeLevel), confirming, ...settling, { kind: "commit" }];
+    return [dialect.beginShort, confirming, ...settling, { kind: "commit" }];
   }
 
   async #send(

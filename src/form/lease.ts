@@ -105,7 +105,7 @@ export class LeaseForm implements Work<LeaseDelivery> {
     const { events, settings } = this.#context;
     const { batch, dialect } = settings;
     const wanted = limit * batch;
-    const begin = dialect.begin(dialect.safeLevel);
+    const begin = dialect.beginShort;
     const actions = [begin, events.claim(wanted), { kind: "commit" }] as const;
     const results = await runActions<ClaimedRow>(connection, actions);
     const rows = events.claimedRows(results[1]);

@@ -93,7 +93,7 @@ export async function openForm(open: Open, options: FormTableOptions): Promise<O
       for (const text of texts) {
         const [answer] = await executorOf(opened.source).run(
           [bind(insert, { r0c0: text })],
-          dialect.begin(dialect.safeLevel),
+          dialect.beginShort,
         );
         const rows = answer?.rows ?? [];
         ids.push(...rows.map(({ id }) => String(id)));

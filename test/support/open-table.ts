@@ -47,7 +47,7 @@ export class TableSession {
     values: Values = {},
   ): Promise<Row[]> {
     if (statement === undefined) throw new Error("the dialect has no such statement");
-    const begin = this.#dialect.begin(this.#dialect.safeLevel);
+    const begin = this.#dialect.beginShort;
     try {
       const [, result] = await runSteps<Row>(this.connection, [
         begin,

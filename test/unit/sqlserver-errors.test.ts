@@ -10,7 +10,7 @@ import {
   serverNumbers,
   THROWN,
 } from "../../src/dialect/sqlserver/errors.ts";
-import { begin, isolations } from "../../src/dialect/sqlserver/transactions.ts";
+import { begin, beginShort, isolations } from "../../src/dialect/sqlserver/transactions.ts";
 import { TransactionError } from "../../src/errors.ts";
 
 /** An error as `mssql` makes it of what the server said. */
@@ -154,6 +154,13 @@ describe("SQL Server's transactions", () => {
       expect(level === undefined || isolations.includes(level)).toBe(true);
     },
   );
+
+  test("the library's own end with any error", () => {
+    const before =
+      "SET NOCOUNT OFF; SET XACT_ABORT ON; SET TRANSACTION ISOLATION LEVEL READ COMMITTED";
+    const text = `${before}; BEGIN TRANSACTION`;
+    expect(beginShort).toEqual({ kind: "begin", text, beforeBegin: before });
+  });
 
   test("SQLite's modes are refused with the levels that there are", () => {
     expect(() => begin("immediate")).toThrow(

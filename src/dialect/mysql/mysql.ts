@@ -62,6 +62,7 @@ export const mysql: Dialect = {
   quoted,
   begin,
   safeLevel: "readCommitted",
+  beginShort: begin("readCommitted"),
   savepoint: (of) => ({
     set: `SAVEPOINT intray_${of}`,
     rollback: `ROLLBACK TO SAVEPOINT intray_${of}`,

@@ -45,6 +45,7 @@ export const postgres: Dialect = {
   quoted,
   begin,
   safeLevel: "readCommitted",
+  beginShort: begin("readCommitted"),
   savepoint: (of) => ({
     set: `SAVEPOINT intray_${of}`,
     rollback: `ROLLBACK TO SAVEPOINT intray_${of}`,

@@ -58,6 +58,7 @@ export const sqlite: Dialect = {
   quoted,
   begin,
   safeLevel: "immediate",
+  beginShort: begin("immediate"),
   savepoint: (of) => ({
     set: `SAVEPOINT intray_${of}`,
     rollback: `ROLLBACK TO SAVEPOINT intray_${of}`,

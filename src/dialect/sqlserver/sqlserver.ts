@@ -32,7 +32,7 @@ import { insertStatement } from "./table-insert.ts";
 import { leaseStatements } from "./table-lease.ts";
 import { rowLockStatements } from "./table-row-lock.ts";
 import { statusStatement } from "./table-status.ts";
-import { begin, isolations } from "./transactions.ts";
+import { begin, beginShort, isolations } from "./transactions.ts";
 import { types } from "./types.ts";
 
 /**
@@ -75,6 +75,7 @@ export const sqlserver: Dialect = {
   quoted,
   begin,
   safeLevel: "readCommitted",
+  beginShort,
   savepoint: (of) => ({
     set: `SAVE TRANSACTION intray_${of}`,
     rollback: `ROLLBACK TRANSACTION intray_${of}`,

@@ -35,12 +35,12 @@ export const READ_COMMITTED: string = `${LEVEL} READ COMMITTED`;
  * - The level: READ COMMITTED where none is asked for. `sp_reset_connection` did not reset it before SQL Server
  *   2014, and the pools of `tedious` do not send one.
  * - NOCOUNT OFF: with it on, which a server can make the default, no statement says how many rows it changed.
- * - XACT_ABORT OFF, the server's own default and that of the applications on these drivers: an error such as a
- *   broken constraint undoes its own statement, and the savepoints behind which handlers' writes and
- *   settlements stand can be gone back to. With it on, each such error would end the transaction, and with it the
- *   row locks of the claim: a message whose handler met one could not be settled by who has it. What it would
- *   give instead, an end of the transaction when the client gives a statement up, the adapter gives by closing
- *   the connection.
+ * - XACT_ABORT. ON in the library's own transactions ({@link beginShort}): whatever fails ends them whole.
+ *   OFF, the server's own default and that of the applications on these drivers, where a handler works or
+ *   savepoints are gone back to: an error such as a broken constraint undoes its own statement, and a handler
+ *   may catch it. With it on, each such error would end the transaction, and with it the row locks of the claim:
+ *   a message whose handler met one could not be settled by who has it. What it would give instead, an end of
+ *   the transaction when the client gives a statement up, the adapter gives by closing the connection.
  *
  * With XACT_ABORT off a statement of several goes on behind an error within it (the error is still thrown, and the
  * transaction rolled back by who gets it). Text of several statements that may run outside of a transaction
@@ -53,10 +53,17 @@ export const READ_COMMITTED: string = `${LEVEL} READ COMMITTED`;
  * @throws TypeError for what is no level of SQL Server.
  */
 export function begin(level: IsolationLevel | TransactionMode | undefined): Begin {
-  const words = WORDS[level ?? "readCommitted"];
+  return beginWith("OFF", level ?? "readCommitted");
+}
+
+/** A transaction of the library's own: an error of any kind rolls back all of it, on the server already. */
+export const beginShort: Begin = Object.freeze(beginWith("ON", "readCommitted"));
+
+function beginWith(xactAbort: "ON" | "OFF", level: IsolationLevel | TransactionMode): Begin {
+  const words = WORDS[level];
   if (words === undefined) {
     throw new TypeError(`SQL Server opens ${isolations.join(", ")}, not ${level}`);
   }
-  const before = `SET NOCOUNT OFF; SET XACT_ABORT OFF; ${LEVEL} ${words}`;
+  const before = `SET NOCOUNT OFF; SET XACT_ABORT ${xactAbort}; ${LEVEL} ${words}`;
   return { kind: "begin", text: `${before}; BEGIN TRANSACTION`, beforeBegin: before };
 }
