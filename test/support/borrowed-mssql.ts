@@ -44,10 +44,16 @@ async function borrowMssql(pool: MssqlPool, url: string, run: string): Promise<S
     run,
   );
   for (const name of await databases(DATABASE_PREFIX)) {
-    const isFree = "SELECT APPLOCK_TEST('public', @value, 'Exclusive', 'Session')";
-    const [answer] = await ask(isFree, name.slice(0, run.length));
-    // Its own session could have it again.
-    if (answer === "1" && !name.startsWith(run)) await drop([name]);
+    // Its own session would have it again.
+    if (name.startsWith(run)) continue;
+    const [granted] = await ask(
+      `DECLARE @granted int;
+       EXEC @granted = sp_getapplock @Resource = @value, @LockMode = 'Exclusive', @LockOwner = 'Session', @LockTimeout = 0;
+       IF @granted >= 0 EXEC sp_releaseapplock @Resource = @value, @LockOwner = 'Session';
+       SELECT @granted`,
+      name.slice(0, run.length),
+    );
+    if (Number(granted) >= 0) await drop([name]);
   }
   return {
     server: { url },

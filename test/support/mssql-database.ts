@@ -1,6 +1,6 @@
 import { inject } from "vitest";
 import type { TestDatabase } from "./databases.ts";
-import { dropMssqlDatabase, type MssqlPool, openMssqlPool } from "./mssql-pool.ts";
+import { dropMssqlDatabase, type MssqlPool, openMssqlPool, setDatabase } from "./mssql-pool.ts";
 import { until } from "./until.ts";
 
 export interface MssqlDatabase extends TestDatabase {
@@ -17,7 +17,7 @@ export async function createMssqlDatabase(): Promise<MssqlDatabase> {
   url.pathname = `/${name}`;
   await onServer(server.url, async (pool) => {
     await pool.request().batch(`CREATE DATABASE ${name}`);
-    await pool.request().batch(`ALTER DATABASE ${name} SET ALLOW_SNAPSHOT_ISOLATION ON`);
+    await pool.request().batch(setDatabase(name, "ALLOW_SNAPSHOT_ISOLATION ON"));
   });
   let checks: Promise<MssqlPool> | undefined;
   return {

@@ -68,6 +68,11 @@ export function openMssqlPool(
 
 /** Whoever is still connected is cut off. */
 export async function dropMssqlDatabase(pool: MssqlPool, name: string): Promise<void> {
-  await pool.request().batch(`ALTER DATABASE ${name} SET SINGLE_USER WITH ROLLBACK IMMEDIATE`);
+  await pool.request().batch(setDatabase(name, "SINGLE_USER WITH ROLLBACK IMMEDIATE"));
   await pool.request().batch(`DROP DATABASE ${name}`);
+}
+
+/** Left out by a server that takes T-SQL on top of PostgreSQL, where a database has no such settings. */
+export function setDatabase(name: string, setting: string): string {
+  return `IF SERVERPROPERTY('Babelfish') IS NULL EXEC (N'ALTER DATABASE ${name} SET ${setting}')`;
 }

@@ -121,6 +121,14 @@ function houseFaults(words: readonly Word[]): string[] {
     const after = (count: number) => words[at + count]?.word;
     const fault = (what: string) => faults.push(`line ${line}: ${what}`);
     if (word === "MERGE" && after(1) !== "JOIN") fault("MERGE is not used");
+    if (word === "APPLY") fault("APPLY is not used");
+    if (["APPLOCK_TEST", "APPLOCK_MODE", "OBJECTPROPERTY"].includes(word)) {
+      fault(`${word} is not used`);
+    }
+    if (word === "OUTPUT") {
+      for (const other of othersIn(words, at)) fault(`OUTPUT says something of ${other}`);
+    }
+    if (word === "DECLARE" && depthAt(words, at) > 0) fault("DECLARE stands within BEGIN ... END");
     if (word === "WAITFOR") fault("WAITFOR is not used");
     if (word === "CREATE" && after(1) === "OR" && after(2) === "ALTER") {
       fault("CREATE OR ALTER is not used");
@@ -143,6 +151,31 @@ function houseFaults(words: readonly Word[]): string[] {
     });
   }
   return faults;
+}
+
+/** Tables that an OUTPUT names beside `inserted` and `deleted`. */
+function othersIn(words: readonly Word[], at: number): string[] {
+  const end = words.findIndex(({ word }, place) => place > at && word === "INTO");
+  return words
+    .slice(at + 1, end)
+    .filter(({ text, word }, place, all) => {
+      const isName = /^[\w[]/.test(text) && all[place + 1]?.text === ".";
+      return isName && !["INSERTED", "DELETED"].includes(word);
+    })
+    .map(({ text }) => text);
+}
+
+/** How many BEGIN ... END, and TRY and CATCH among them, are open there. */
+function depthAt(words: readonly Word[], at: number): number {
+  let depth = 0;
+  let cases = 0;
+  for (const { word } of words.slice(0, at)) {
+    if (word === "CASE") cases += 1;
+    else if (word === "BEGIN") depth += 1;
+    else if (word === "END" && cases > 0) cases -= 1;
+    else if (word === "END") depth -= 1;
+  }
+  return depth;
 }
 
 function isPlain(text: string): boolean {

@@ -14,8 +14,8 @@ UPDATE i SET [state] = N'processing' OUTPUT inserted.[id], 1 INTO @taken ([id], 
 FROM [inbox] AS i INNER JOIN OPENJSON(@p1) WITH ([id] uniqueidentifier '$[0]') AS g ON g.[id] = i.[id]
 WHERE i.[id] = @p2;
 SELECT LOWER(CONVERT(varchar(36), t.[id])) AS [id], @@ROWCOUNT AS [n] FROM @taken AS t;`,
-      "a query of a CTE, windows, APPLY": `WITH x AS (SELECT 1 AS n), y (m) AS (SELECT n FROM x)
-SELECT TOP (1) y.m, ROW_NUMBER() OVER (PARTITION BY y.m ORDER BY y.m) AS r FROM y CROSS APPLY (SELECT TOP (1) @p1 + @p2 AS z) AS w;`,
+      "a query of a CTE, windows": `WITH x AS (SELECT 1 AS n), y (m) AS (SELECT n FROM x)
+SELECT TOP (1) y.m, ROW_NUMBER() OVER (PARTITION BY y.m ORDER BY y.m) AS r FROM y CROSS JOIN (SELECT TOP (1) @p1 + @p2 AS z) AS w;`,
       "an UPDATE of a table beside a CTE": `WITH x AS (SELECT [id] FROM [t])
 UPDATE i SET [n] = @p1 + @p2 FROM [t] AS i INNER JOIN x ON x.[id] = i.[id];`,
       "foreign words inside texts and names": `SELECT N'LIMIT $1 :: \` || merge' AS [limit], @p1 AS [returning], @p2 AS [waitfor];`,
@@ -57,6 +57,13 @@ describe("a fault is found", () => {
     ["MERGE INTO t USING s ON t.a = s.a WHEN MATCHED THEN UPDATE SET b = 1;", /MERGE is not used/],
     ["WAITFOR DELAY '00:00:01';", /WAITFOR is not used/],
     ["CREATE OR ALTER VIEW v AS SELECT 1 AS a", /CREATE OR ALTER is not used/],
+    ["SELECT a FROM t CROSS APPLY (SELECT 1 AS b) AS x", /APPLY is not used/],
+    ["SELECT APPLOCK_TEST(N'public', N'a', N'Exclusive', N'Session') AS a", /APPLOCK_TEST is not/],
+    [
+      "DECLARE @a TABLE (a int, b int); UPDATE i SET a = 1 OUTPUT inserted.a, s.b INTO @a (a, b) FROM t AS i INNER JOIN s ON s.a = i.a;",
+      /OUTPUT says something of s/,
+    ],
+    ["WHILE 1 = 1 BEGIN DECLARE @a TABLE (a int); BREAK; END;", /within BEGIN/],
     ["BEGIN TRANSACTION; SELECT 1 AS a;", /the driver begins/],
     ["SELECT 1 AS a; COMMIT;", /the driver ends/],
     ["IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION;", /the driver ends/],

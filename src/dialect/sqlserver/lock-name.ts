@@ -28,8 +28,3 @@ export function takeLock(owner: Owner): string {
 export function giveLock(owner: Owner): string {
   return `EXEC sp_releaseapplock @Resource = @lock, @LockOwner = N'${owner}';`;
 }
-
-/** Whether this session could have the lock of that name: others do not hold it. */
-export function isFreeLock(name: string): string {
-  return `APPLOCK_TEST(N'public', ${name}, N'Exclusive', N'Session') = 1`;
-}

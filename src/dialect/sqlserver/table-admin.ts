@@ -3,10 +3,10 @@ import type { ColumnDescription, TableDescription } from "../../table/descriptio
 import type { RowsSettings } from "../administration.ts";
 import type { DeadLetterSettings } from "../dialect.ts";
 import type { Statement } from "../statement.ts";
-import { isFreeLock, keyLockName } from "./lock-name.ts";
+import { keyLockName, takeLock } from "./lock-name.ts";
 import { quoted } from "./sql.ts";
 import { lockKey } from "./table-claim.ts";
-import { anew, move } from "./table-dead-letter.ts";
+import { anew, MOVED, move } from "./table-dead-letter.ts";
 import { groupLockName } from "./table-fifo.ts";
 import { assigned, forEachGiven, inTransaction } from "./table-given.ts";
 import { all, TableSql } from "./table-names.ts";
@@ -54,21 +54,15 @@ WHERE ${all(`i.${sql.id} = ${id}`, sql.open(), inGroup(sql))};`);
 export function moveStatement(table: TableDescription, settings: DeadLetterSettings): Statement {
   const sql = new TableSql(table);
   if (settings.table !== undefined) {
-    const moving = {
-      conditions: free(sql),
-      more: unlocked(sql),
-      givesReasons: false,
-      hint: TAKING,
-    };
-    const each = move(sql, settings.table, settings, moving);
-    return inTransaction(forEachGiven(sql, { each }), () => false);
+    const moving = { conditions: idle(sql), givesReasons: false, hint: TAKING };
+    return forEachIdle(sql, move(sql, settings.table, settings, moving), [MOVED]);
   }
   const each = `UPDATE i
 SET ${assigned(anew(sql))}
 OUTPUT @n, @named INTO @answer (n, id)
 FROM ${sql.name} AS i ${TAKING}
 WHERE ${idle(sql)};`;
-  return inTransaction(forEachGiven(sql, { each }));
+  return forEachIdle(sql, each);
 }
 
 export function removeStatement(table: TableDescription): Statement {
@@ -77,7 +71,7 @@ export function removeStatement(table: TableDescription): Statement {
 OUTPUT @n, @named INTO @answer (n, id)
 FROM ${sql.name} AS i ${TAKING}
 WHERE ${idle(sql)};`;
-  return inTransaction(forEachGiven(sql, { each }));
+  return forEachIdle(sql, each);
 }
 
 /**
@@ -126,28 +120,45 @@ function behind(sql: TableSql, sign: "<" | ">", alias = "i"): string {
   return `(${after} IS NULL OR ${alias}.${sql.id} ${sign} ${after})`;
 }
 
-/** The given row is one that nobody works. */
+/** The given row is one that nobody works, as far as the row itself says it. */
 function idle(sql: TableSql): string {
-  return all(free(sql), unlocked(sql));
-}
-
-/** The same, as far as the row itself says it. */
-function free(sql: TableSql): string {
   return all(`i.${sql.id} = @id`, sql.open(), sql.free(), inGroup(sql));
 }
 
 /**
- * Nobody holds the row's key or, in the row lock form, the application lock of its claim: of a fifo group's, all
- * rows are left alone while one is in work.
+ * Does something with each given row that nobody works. Where a worker holds more than the row, that is locked
+ * first, until the transaction ends; a row whose lock somebody has is left alone.
  */
-function unlocked(sql: TableSql): string[] {
-  const { fifo, form, roles } = sql.table;
-  if (form === "advisoryLock") return [isFreeLock(keyLockName(lockKey(sql, "i")))];
-  if (form !== "rowLock") return [];
-  if (fifo === "none" || roles.group === undefined) {
-    return [isFreeLock(rowLockName(sql, sql.idText()))];
+function forEachIdle(sql: TableSql, each: string, begin: readonly string[] = []): Statement {
+  const lock = workersLock(sql);
+  if (lock === undefined) {
+    const statement = forEachGiven(sql, { begin: begin.join("\n"), each });
+    return begin.length === 0 ? inTransaction(statement) : inTransaction(statement, () => false);
   }
-  return [isFreeLock(groupLockName(sql, sql.text(roles.group)))];
+  const locked = `SELECT @lock = NULL, @granted = -1;
+SELECT @lock = ${lock}
+FROM ${sql.name} AS i ${LOOKING}
+WHERE i.${sql.id} = @id;
+IF @lock IS NOT NULL
+${takeLock("Transaction")}
+IF @granted >= 0
+BEGIN
+${each}
+END;`;
+  const declared = [...begin, "DECLARE @lock nvarchar(255), @granted int;"].join("\n");
+  return inTransaction(forEachGiven(sql, { begin: declared, each: locked }), () => false);
+}
+
+/**
+ * The lock that whoever works the row called `i` has: its key's or, in the row lock form, that of its claim. Of a
+ * fifo group it is the group's: all of its rows are left alone while one is in work.
+ */
+function workersLock(sql: TableSql): string | undefined {
+  const { fifo, form, roles } = sql.table;
+  if (form === "advisoryLock") return keyLockName(lockKey(sql, "i"));
+  if (form !== "rowLock") return undefined;
+  if (fifo === "none" || roles.group === undefined) return rowLockName(sql, sql.idText());
+  return groupLockName(sql, sql.text(roles.group));
 }
 
 /** The beginning of a payload, and how long it is. */

@@ -14,7 +14,8 @@ import { types } from "./types.ts";
 
 /** How many rows a claim looks at first, and how many where those were not enough. */
 export function windows({ mostRows }: ClaimSettings): readonly [near: number, far: number] {
-  return [2 * mostRows + 20, 5_000];
+  const near = 2 * mostRows + 20;
+  return [near, Math.max(5_000, 10 * near)];
 }
 
 /** The group's rows, or everybody's. */
@@ -75,12 +76,16 @@ export function claimedCells(
   };
 }
 
-/** The claimed rows, in order. */
-export function answerClaimed(sql: TableSql, settings: ClaimSettings, more = ""): string {
+/** The claimed rows in their order, with what else is said of them. */
+export function answerClaimed(
+  sql: TableSql,
+  settings: ClaimSettings,
+  { more = "", order = "t.turn" }: { readonly more?: string; readonly order?: string } = {},
+): string {
   const names = cells(sql, settings, "i").map(({ name }) => `t.${name}`);
   return `SELECT ${names.join(", ")}${more}
 FROM @claimed AS t
-ORDER BY t.turn;`;
+ORDER BY ${order};`;
 }
 
 /** What rows share that wait for each other, as text. */

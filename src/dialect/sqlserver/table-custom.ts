@@ -33,6 +33,7 @@ import { OUTCOME, orLocked } from "./table-lease-hold.ts";
 import { all, isExactly, type TableSql } from "./table-names.ts";
 import { dueRows, LOOKING, place, TAKING } from "./table-order.ts";
 import { rowLockName } from "./table-row-lock-name.ts";
+import { GOING_ON } from "./transactions.ts";
 import { types, variableTypes } from "./types.ts";
 
 /** group (if one), ids. Those of the rows that can be claimed still. */
@@ -126,7 +127,8 @@ END;
 END;`;
   return forEachGiven(sql, {
     isInPlace: true,
-    begin: `${declareClaimed(sql, settings)}
+    begin: `${GOING_ON}
+${declareClaimed(sql, settings)}
 DECLARE @tried TABLE (name nvarchar(4000) COLLATE Latin1_General_BIN2 NOT NULL);
 DECLARE @lock nvarchar(255), @granted int, @value ${variableTypes[group.type]}, @group_named nvarchar(4000);`,
     each,
@@ -177,7 +179,7 @@ SELECT @n, @named, N'ours', ${read(sql.of("lockedUntil") ?? "NULL")}, ${read(lea
 FROM ${sql.name} AS i WITH (UPDLOCK, ROWLOCK, READCOMMITTEDLOCK, NOWAIT)
 WHERE ${ours(sql, true)};`;
   const answers = [OUTCOME, ["held", "nvarchar(40)"], ["until", "nvarchar(40)"]] as const;
-  return forEachGiven(sql, { each: orLocked(each, "lost"), answers });
+  return forEachGiven(sql, { begin: GOING_ON, each: orLocked(each, "lost"), answers });
 }
 
 /** ids. Their tokens as they are now. Answers `id` and `token`. */

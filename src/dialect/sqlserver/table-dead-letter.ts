@@ -24,8 +24,11 @@ export function deadLetter(build: () => TableSql, settings: DeadLetterSettings):
     return inTransaction(forEachGiven(sql, { each }));
   }
   const each = move(sql, table, settings, { conditions: ours(sql), givesReasons: true });
-  return inTransaction(forEachGiven(sql, { each }), () => false);
+  return inTransaction(forEachGiven(sql, { begin: MOVED, each }), () => false);
 }
+
+/** What {@link move} needs declared: the rows that it has deleted. */
+export const MOVED = "DECLARE @gone TABLE (n int NOT NULL);";
 
 /**
  * The row, copied and deleted: under an update lock from the first statement on, so that what is deleted is what
@@ -36,18 +39,17 @@ export function move(
   sql: TableSql,
   table: TableDescription,
   settings: DeadLetterSettings,
-  { conditions, givesReasons, hint = HOLDING, more = [] }: Moving,
+  { conditions, givesReasons, hint = HOLDING }: Moving,
 ): string {
   const isFound = "EXISTS (SELECT 1 FROM @answer AS a WHERE a.n = @n)";
   return `BEGIN TRY
 INSERT INTO @answer (n, id)
 SELECT @n, @named
 FROM ${sql.name} AS i ${hint}
-WHERE ${all(conditions, more)};
+WHERE ${conditions};
 ${copy(sql, table, settings, givesReasons)}
 FROM ${sql.name} AS i ${HOLDING}
 WHERE ${all(conditions, isFound)};
-DECLARE @gone TABLE (n int NOT NULL);
 DELETE i
 OUTPUT @n INTO @gone (n)
 FROM ${sql.name} AS i ${HOLDING}
@@ -66,8 +68,6 @@ const HOLDING = "WITH (UPDLOCK, ROWLOCK, READCOMMITTEDLOCK)";
 export interface Moving {
   /** Which row called `i` is moved. */
   readonly conditions: string;
-  /** What is asked of it once, before it is locked. */
-  readonly more?: readonly string[];
   readonly givesReasons: boolean;
   readonly hint?: string;
 }

@@ -16,7 +16,7 @@
  * transaction that holds a row of the group keep the group to themselves until they have ended. With
  * READ_COMMITTED_SNAPSHOT it is the same: READCOMMITTEDLOCK reads no versions.
  *
- * An error that is caught leaves the transaction usable, as XACT_ABORT is off in it.
+ * An error that is caught leaves the transaction usable, as XACT_ABORT is off for the batch.
  */
 import type { ClaimSettings } from "../dialect.ts";
 import type { Statement } from "../statement.ts";
@@ -26,6 +26,7 @@ import { assigned, type Change, NEVER, unleased } from "./table-given.ts";
 import { findGroups } from "./table-groups.ts";
 import { all, type TableSql } from "./table-names.ts";
 import { readFirst, SEEING, TAKING } from "./table-order.ts";
+import { GOING_ON } from "./transactions.ts";
 
 /** The name of the application lock of a group, by its value as text. */
 export function groupLockName(sql: TableSql, value: string): string {
@@ -44,7 +45,8 @@ export function fifoClaim(
   const isHead = [...sql.isValue(group, "@value", "h"), ...sql.open("h")];
   const steps = `${readFirst(sql, isHead, [`@id = h.${sql.id}`])}
 ${claimHead(sql, settings, { changes, turn: "@turn" })}`;
-  return sql.statement(`${findGroups(sql, settings, group)}
+  return sql.statement(`${GOING_ON}
+${findGroups(sql, settings, group)}
 ${declareClaimed(sql, settings)}
 DECLARE @turn int = 1, @taken int = 0, @granted int, @lock nvarchar(255), @named nvarchar(4000);
 WHILE @turn <= @found AND @taken < ${limit}

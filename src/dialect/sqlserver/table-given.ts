@@ -46,7 +46,7 @@ export interface EachRow {
   readonly each: string;
   /** Columns of the answer beside `n` and `id`. */
   readonly answers?: readonly (readonly [name: string, type: string])[];
-  /** Run before the rows. */
+  /** Run before the rows: nothing is declared within the loop, where not every server declares it once. */
   readonly begin?: string;
   /** Run when all rows are through. */
   readonly finally?: string;

@@ -95,7 +95,7 @@ ORDER BY v.n;`;
   if (isCounted) return sql.statement(answeringMade(sql, insert));
   const mayCount = id !== undefined && id.generated !== "never" && isWhole(id.type);
   if (!mayCount) return sql.statement(insert);
-  const isIdentity = `IF OBJECTPROPERTY(OBJECT_ID(${literal(tableName(table))}), 'TableHasIdentity') = 1`;
+  const isIdentity = `IF EXISTS (SELECT 1 FROM sys.columns AS c WHERE c.object_id = OBJECT_ID(${literal(tableName(table))}) AND c.is_identity = 1)`;
   return sql.statement(`${isIdentity} SET IDENTITY_INSERT ${sql.name} ON;
 BEGIN TRY
 ${insert}

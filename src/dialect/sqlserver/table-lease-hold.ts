@@ -5,6 +5,7 @@ import { forEachGiven, inTransaction, ours, uncounted, unleased } from "./table-
 import { leaseEnd } from "./table-lease-end.ts";
 import { all, type TableSql } from "./table-names.ts";
 import { acknowledge, orFail, updating } from "./table-settle.ts";
+import { GOING_ON } from "./transactions.ts";
 import { types } from "./types.ts";
 
 export const OUTCOME: readonly [name: string, type: string] = ["outcome", "nvarchar(10)"];
@@ -24,6 +25,7 @@ FROM ${sql.name} AS i WITH (ROWLOCK, READCOMMITTEDLOCK, NOWAIT)
 WHERE ${ours(sql, true)};`;
   return inTransaction(
     forEachGiven(sql, {
+      begin: GOING_ON,
       each: orLocked(each, "lost"),
       answers: [OUTCOME, ["token", "nvarchar(40)"]],
     }),
@@ -88,5 +90,6 @@ SELECT @n, @named, CASE
 END
 FROM ${sql.name} AS i WITH (UPDLOCK, ROWLOCK, READCOMMITTEDLOCK, NOWAIT)
 WHERE i.${sql.id} = @id;`;
-  return forEachGiven(sql, { each: orLocked(each, "gone"), answers: [OUTCOME] });
+  const answers = [OUTCOME];
+  return forEachGiven(sql, { begin: GOING_ON, each: orLocked(each, "gone"), answers });
 }

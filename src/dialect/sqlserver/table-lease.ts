@@ -8,6 +8,10 @@
  * the whole question again of the rows that it writes, so that a server that takes the hints for comments, and
  * lets the second claimer wait for the first, still gives a row to one of them.
  *
+ * OUTPUT says nothing but of the rows that were written (some servers know no other tables there), and in no order:
+ * so the rows' places go with them, and are sorted by afterwards. Text ids of one place are sorted by their code
+ * units there, which is their column's own order where its collation is the one that `ddl` writes.
+ *
  * OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1) keeps the order that the text has: candidates in their order, then
  * each by its id. Else the optimizer might read the whole table, and lock all of it, to look up a few ids. What
  * it may still do is to lock all of the candidates; hence the second, far window.
@@ -33,6 +37,8 @@ import { ackOrFail, extend, lockOrFail, readBack, release } from "./table-lease-
 import { all, TableSql } from "./table-names.ts";
 import { AT_READ_COMMITTED, dueRows, place, TAKING } from "./table-order.ts";
 import { settlements } from "./table-settle.ts";
+import { GOING_ON } from "./transactions.ts";
+import { utc, variableTypes } from "./types.ts";
 
 /** @throws TypeError for a table without a lease column. */
 export function leaseStatements(table: TableDescription, settings: LeaseSettings): LeaseStatements {
@@ -76,25 +82,24 @@ function fifoLease(sql: TableSql, settings: LeaseSettings): Statement {
 function claim(sql: TableSql, settings: LeaseSettings): Statement {
   const conditions = [...ofGroup(sql, settings), ...sql.open(), ...sql.free()];
   const [near, far] = windows(settings);
-  const { names, values } = claimedCells(sql, settings, {
-    alias: "inserted",
-    turn: "@base + picked.turn",
-  });
+  const { names, values } = claimedCells(sql, settings, { alias: "inserted", turn: "@window" });
+  const places = placeCells(sql);
   const isClaimable = (alias: string) =>
     all(stillOfGroup(sql, settings, alias), sql.claimable(alias));
   const { limit } = sql;
   return sql.statement(`${AT_READ_COMMITTED}
-${declareClaimed(sql, settings)}
-DECLARE @window int = ${near}, @base int = 0, @wanted int = ${limit};
+${GOING_ON}
+${declareClaimed(sql, settings, places.map(({ name, type }) => `, ${name} ${type} NULL`).join(""))}
+DECLARE @window int = ${near}, @wanted int = ${limit};
 WHILE @window > 0
 BEGIN
 BEGIN TRY
 UPDATE i
 SET ${assigned(leased(sql, settings))}
-OUTPUT ${values}
-INTO @claimed (${names})
+OUTPUT ${[values, ...places.map(({ value }) => value)].join(",\n  ")}
+INTO @claimed (${[names, ...places.map(({ name }) => name)].join(", ")})
 FROM (
-  SELECT TOP (@wanted) row_found.id, candidate.turn
+  SELECT TOP (@wanted) l.${sql.id} AS id
   FROM (
     SELECT TOP (@window) due_row.id, ROW_NUMBER() OVER (ORDER BY ${place(sql, "due_row")}) AS turn
     FROM (
@@ -102,11 +107,8 @@ ${dueRows(sql, { conditions }, "@window")}
     ) AS due_row
     ORDER BY turn
   ) AS candidate
-  CROSS APPLY (
-    SELECT l.${sql.id} AS id
-    FROM ${sql.name} AS l ${TAKING}
-    WHERE l.${sql.id} = candidate.id AND ${isClaimable("l")}
-  ) AS row_found
+  INNER JOIN ${sql.name} AS l ${TAKING} ON l.${sql.id} = candidate.id
+  WHERE ${isClaimable("l")}
   ORDER BY candidate.turn
 ) AS picked
 INNER JOIN ${sql.name} AS i WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK) ON i.${sql.id} = picked.id
@@ -114,12 +116,29 @@ WHERE ${isClaimable("i")}
 OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1);
 END TRY
 BEGIN CATCH
-IF @base = 0 OR XACT_STATE() = -1 OR NOT EXISTS (SELECT 1 FROM @claimed) THROW;
-DELETE FROM @claimed WHERE turn > @base;
+IF @window = ${near} OR XACT_STATE() = -1 OR NOT EXISTS (SELECT 1 FROM @claimed) THROW;
+DELETE FROM @claimed WHERE turn = ${far};
 END CATCH;
 SET @wanted = ${limit} - (SELECT COUNT(*) FROM @claimed);
 SET @window = CASE WHEN @window = ${near} AND @wanted > 0 THEN ${far} ELSE 0 END;
-SET @base = 1000000;
 END;
-${answerClaimed(sql, settings)}`);
+${answerClaimed(sql, settings, { order: placeOrder(sql) })}`);
+}
+
+/** What a written row is sorted by, its id aside: columns of `@claimed`. */
+function placeCells(sql: TableSql) {
+  const due = sql.ordersByDue ? sql.of("retryAfter", "inserted") : undefined;
+  const priority = sql.of("priority", "inserted");
+  const { priority: column } = sql.table.roles;
+  return [
+    ...(priority === undefined || column === undefined
+      ? []
+      : [{ name: "priority", type: variableTypes[column.type], value: priority }]),
+    ...(due === undefined ? [] : [{ name: "due", type: variableTypes.timestamp, value: utc(due) }]),
+  ];
+}
+
+function placeOrder(sql: TableSql): string {
+  const id = sql.idColumn.type === "text" ? "t.held COLLATE Latin1_General_BIN2" : "t.held";
+  return place(sql, "t").replace(/t\.id$/, id);
 }

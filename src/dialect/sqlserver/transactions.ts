@@ -67,3 +67,10 @@ function beginWith(xactAbort: "ON" | "OFF", level: IsolationLevel | TransactionM
   const before = `SET NOCOUNT OFF; SET XACT_ABORT ${xactAbort}; ${LEVEL} ${words}`;
   return { kind: "begin", text: `${before}; BEGIN TRANSACTION`, beforeBegin: before };
 }
+
+/**
+ * What a batch begins with that catches an error and goes on, in a transaction of the library's own too: with
+ * XACT_ABORT on, an error that is caught leaves one that can only be rolled back. Like every SET it ends with a
+ * batch that has parameters.
+ */
+export const GOING_ON = "SET XACT_ABORT OFF;";

@@ -3,23 +3,30 @@ SET NOCOUNT ON;
 DECLARE @limit int = CAST(@p1 AS int);
 SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 DECLARE @candidate TABLE (turn int NOT NULL PRIMARY KEY, id smallint NOT NULL, lock nvarchar(255) COLLATE Latin1_General_BIN2 NOT NULL);
+DECLARE @tried TABLE (lock nvarchar(255) COLLATE Latin1_General_BIN2 NOT NULL);
 DECLARE @claimed TABLE (turn int NOT NULL, held smallint NULL, id nvarchar(4000) NULL, token nvarchar(40) NULL, attempt nvarchar(20) NULL, [group] nvarchar(4000) NULL, [key] nvarchar(max) NULL, c0 varbinary(max) NULL, c1 nvarchar(max) NULL, lock nvarchar(255) NULL);
-DECLARE @turn int, @taken int = 0, @granted int, @id smallint, @lock nvarchar(255);
-INSERT INTO @candidate (turn, id, lock)
-SELECT TOP (200) ROW_NUMBER() OVER (ORDER BY due_row.id), due_row.id, due_row.lock_name
-FROM (
-      SELECT TOP (200) i.[id] AS id, CONVERT(nvarchar(255), CASE WHEN DATALENGTH(COALESCE(NULLIF(COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N''), N''), N'(no key)')) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', COALESCE(NULLIF(COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N''), N''), N'(no key)')), 2) ELSE COALESCE(NULLIF(COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N''), N''), N'(no key)') END) AS lock_name
-      FROM [jobs] AS i WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
-      WHERE APPLOCK_TEST(N'public', CONVERT(nvarchar(255), CASE WHEN DATALENGTH(COALESCE(NULLIF(COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N''), N''), N'(no key)')) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', COALESCE(NULLIF(COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N''), N''), N'(no key)')), 2) ELSE COALESCE(NULLIF(COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N''), N''), N'(no key)') END), N'Exclusive', N'Session') = 1
-      ORDER BY i.[id]
-) AS due_row
-ORDER BY due_row.id;
+DECLARE @base int = 0, @turn int, @taken int = 0, @granted int, @id smallint, @lock nvarchar(255);
 WHILE @taken < @limit
 BEGIN
 SET @lock = NULL;
 SELECT TOP (1) @turn = c.turn, @id = c.id, @lock = c.lock FROM @candidate AS c ORDER BY c.turn;
-IF @lock IS NULL BREAK;
-DELETE FROM @candidate WHERE lock = @lock;
+IF @lock IS NULL
+BEGIN
+INSERT INTO @candidate (turn, id, lock)
+SELECT TOP (200) @base + ROW_NUMBER() OVER (ORDER BY due_row.id), due_row.id, due_row.lock_name
+FROM (
+      SELECT TOP (200) i.[id] AS id, CONVERT(nvarchar(255), CASE WHEN DATALENGTH(COALESCE(NULLIF(COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N''), N''), N'(no key)')) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', COALESCE(NULLIF(COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N''), N''), N'(no key)')), 2) ELSE COALESCE(NULLIF(COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N''), N''), N'(no key)') END) AS lock_name
+      FROM [jobs] AS i WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
+      WHERE NOT EXISTS (SELECT 1 FROM @tried AS d WHERE (CONVERT(nvarchar(max), CONVERT(nvarchar(255), CASE WHEN DATALENGTH(COALESCE(NULLIF(COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N''), N''), N'(no key)')) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', COALESCE(NULLIF(COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N''), N''), N'(no key)')), 2) ELSE COALESCE(NULLIF(COALESCE(LOWER(CONVERT(nvarchar(max), CONVERT(varbinary(max), i.[key]), 2)), N''), N''), N'(no key)') END)) + N'|') COLLATE Latin1_General_BIN2 = d.lock + N'|')
+      ORDER BY i.[id]
+) AS due_row
+ORDER BY due_row.id;
+IF @@ROWCOUNT = 0 BREAK;
+SET @base = @base + 200;
+CONTINUE;
+END;
+DELETE FROM @candidate WHERE lock + N'|' = @lock + N'|';
+INSERT INTO @tried (lock) VALUES (@lock);
 EXEC @granted = sp_getapplock @Resource = @lock, @LockMode = N'Exclusive', @LockOwner = N'Session', @LockTimeout = 0;
 IF @granted >= 0
 BEGIN

@@ -3,6 +3,7 @@ SET NOCOUNT ON;
 DECLARE @now datetime2(7) = SYSUTCDATETIME();
 DECLARE @until datetime2(7) = DATEADD(nanosecond, 100 * (CHECKSUM(NEWID()) & 8191), DATEADD(millisecond, CAST((CASE WHEN CAST(CAST(@p1 AS bigint) AS bigint) > 220903200000000 THEN 220903200000000 WHEN CAST(CAST(@p1 AS bigint) AS bigint) < -63115200000000 THEN -63115200000000 ELSE CAST(CAST(@p1 AS bigint) AS bigint) END) % 86400000 AS int), DATEADD(day, CAST((CASE WHEN CAST(CAST(@p1 AS bigint) AS bigint) > 220903200000000 THEN 220903200000000 WHEN CAST(CAST(@p1 AS bigint) AS bigint) < -63115200000000 THEN -63115200000000 ELSE CAST(CAST(@p1 AS bigint) AS bigint) END) / 86400000 AS int), @now)));
 DECLARE @limit int = CAST(@p2 AS int);
+SET XACT_ABORT OFF;
 DECLARE @queue TABLE (turn int NOT NULL PRIMARY KEY, value int NOT NULL, named nvarchar(4000) NOT NULL);
 DECLARE @value int, @found int, @id nvarchar(4000);
 DECLARE @head TABLE (n int NOT NULL PRIMARY KEY, value int NOT NULL, named nvarchar(4000) NOT NULL, id nvarchar(4000) NOT NULL);

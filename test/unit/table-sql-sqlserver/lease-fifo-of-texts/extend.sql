@@ -6,6 +6,7 @@ DECLARE @given TABLE ([n] int NOT NULL PRIMARY KEY, [id] nvarchar(4000) NULL, [t
 INSERT INTO @given ([n], [id], [token], [attempt], [delay], [reason])
 SELECT g.[n], g.[id], g.[token], g.[attempt], g.[delay], g.[reason]
 FROM OPENJSON(@p2) WITH ([n] int '$[0]', [id] nvarchar(4000) '$[1]', [token] nvarchar(40) '$[2]', [attempt] bigint '$[3]', [delay] bigint '$[4]', [reason] nvarchar(max) '$[5]') AS g;
+SET XACT_ABORT OFF;
 DECLARE @answer TABLE (n int NOT NULL PRIMARY KEY, id nvarchar(4000) NOT NULL, outcome nvarchar(10) NULL, token nvarchar(40) NULL);
 DECLARE @n int = 0, @count int = (SELECT COUNT(*) FROM @given);
 DECLARE @id nvarchar(4000), @named nvarchar(4000), @token datetime2(7), @attempt bigint, @delay bigint, @reason nvarchar(max);

@@ -7,6 +7,7 @@ DECLARE @given TABLE ([n] int NOT NULL PRIMARY KEY, [id] nvarchar(4000) NULL, [t
 INSERT INTO @given ([n], [id], [token], [attempt], [delay], [reason])
 SELECT g.[n], g.[id], g.[token], g.[attempt], g.[delay], g.[reason]
 FROM OPENJSON(@p3) WITH ([n] int '$[0]', [id] nvarchar(4000) '$[1]', [token] nvarchar(40) '$[2]', [attempt] bigint '$[3]', [delay] bigint '$[4]', [reason] nvarchar(max) '$[5]') AS g;
+DECLARE @gone TABLE (n int NOT NULL);
 DECLARE @answer TABLE (n int NOT NULL PRIMARY KEY, id nvarchar(4000) NOT NULL);
 DECLARE @n int = 0, @count int = (SELECT COUNT(*) FROM @given);
 DECLARE @id nvarchar(4000), @named nvarchar(4000), @token datetime2(7), @attempt bigint, @delay bigint, @reason nvarchar(max);
@@ -24,7 +25,6 @@ INSERT INTO [jobs] ([pay], [grp])
 SELECT i.[pay], @group
 FROM [jobs] AS i WITH (UPDLOCK, ROWLOCK, READCOMMITTEDLOCK)
 WHERE i.[id] = @id AND i.[done] IS NULL AND (i.[lease] IS NULL OR i.[lease] <= @now) AND (@from IS NULL OR (i.[grp] = @from)) AND EXISTS (SELECT 1 FROM @answer AS a WHERE a.n = @n);
-DECLARE @gone TABLE (n int NOT NULL);
 DELETE i
 OUTPUT @n INTO @gone (n)
 FROM [jobs] AS i WITH (UPDLOCK, ROWLOCK, READCOMMITTEDLOCK)

@@ -3,6 +3,7 @@ SET NOCOUNT ON;
 DECLARE @now datetime2(7) = SYSUTCDATETIME();
 DECLARE @until datetime2(7) = DATEADD(nanosecond, 499999900, DATEADD(millisecond, CAST((CASE WHEN CAST(CAST(@p1 AS bigint) AS bigint) > 220903200000000 THEN 220903200000000 WHEN CAST(CAST(@p1 AS bigint) AS bigint) < -63115200000000 THEN -63115200000000 ELSE CAST(CAST(@p1 AS bigint) AS bigint) END) % 86400000 AS int), DATEADD(day, CAST((CASE WHEN CAST(CAST(@p1 AS bigint) AS bigint) > 220903200000000 THEN 220903200000000 WHEN CAST(CAST(@p1 AS bigint) AS bigint) < -63115200000000 THEN -63115200000000 ELSE CAST(CAST(@p1 AS bigint) AS bigint) END) / 86400000 AS int), @now)));
 DECLARE @limit int = CAST(@p2 AS int);
+SET XACT_ABORT OFF;
 DECLARE @queue TABLE (turn int NOT NULL PRIMARY KEY, value nvarchar(4000) NOT NULL, named nvarchar(4000) NOT NULL);
 DECLARE @value nvarchar(4000), @found int, @id bigint;
 DECLARE @head TABLE (n int NOT NULL PRIMARY KEY, value nvarchar(4000) NOT NULL, named nvarchar(4000) NOT NULL, due datetime2(7) NULL, id bigint NOT NULL);

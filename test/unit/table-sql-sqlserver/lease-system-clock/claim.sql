@@ -4,23 +4,25 @@ DECLARE @now datetime2(7) = CONVERT(datetime2(7), @p1, 126);
 DECLARE @limit int = CAST(@p2 AS int);
 DECLARE @until datetime2(7) = DATEADD(nanosecond, 100 * (CHECKSUM(NEWID()) & 8191), DATEADD(millisecond, CAST((CASE WHEN CAST(CAST(@p3 AS bigint) AS bigint) > 220903200000000 THEN 220903200000000 WHEN CAST(CAST(@p3 AS bigint) AS bigint) < -63115200000000 THEN -63115200000000 ELSE CAST(CAST(@p3 AS bigint) AS bigint) END) % 86400000 AS int), DATEADD(day, CAST((CASE WHEN CAST(CAST(@p3 AS bigint) AS bigint) > 220903200000000 THEN 220903200000000 WHEN CAST(CAST(@p3 AS bigint) AS bigint) < -63115200000000 THEN -63115200000000 ELSE CAST(CAST(@p3 AS bigint) AS bigint) END) / 86400000 AS int), @now)));
 SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-DECLARE @claimed TABLE (turn int NOT NULL, held uniqueidentifier NULL, id nvarchar(4000) NULL, token nvarchar(40) NULL, attempt nvarchar(20) NULL, [group] nvarchar(4000) NULL, [key] nvarchar(max) NULL);
-DECLARE @window int = 40, @base int = 0, @wanted int = @limit;
+SET XACT_ABORT OFF;
+DECLARE @claimed TABLE (turn int NOT NULL, held uniqueidentifier NULL, id nvarchar(4000) NULL, token nvarchar(40) NULL, attempt nvarchar(20) NULL, [group] nvarchar(4000) NULL, [key] nvarchar(max) NULL, due datetime2(7) NULL);
+DECLARE @window int = 40, @wanted int = @limit;
 WHILE @window > 0
 BEGIN
 BEGIN TRY
 UPDATE i
 SET [lease] = @until
-OUTPUT @base + picked.turn,
+OUTPUT @window,
   inserted.[id],
   LOWER(CONVERT(varchar(36), inserted.[id])),
   CONVERT(varchar(33), CONVERT(datetime2(7), SWITCHOFFSET(CONVERT(datetimeoffset(7), inserted.[lease]), '+00:00')), 126),
   NULL,
   NULL,
-  NULL
-INTO @claimed (turn, held, id, token, attempt, [group], [key])
+  NULL,
+  CONVERT(datetime2(7), SWITCHOFFSET(CONVERT(datetimeoffset(7), inserted.[due]), '+00:00'))
+INTO @claimed (turn, held, id, token, attempt, [group], [key], due)
 FROM (
-  SELECT TOP (@wanted) row_found.id, candidate.turn
+  SELECT TOP (@wanted) l.[id] AS id
   FROM (
     SELECT TOP (@window) due_row.id, ROW_NUMBER() OVER (ORDER BY due_row.due, due_row.id) AS turn
     FROM (
@@ -40,11 +42,8 @@ SELECT * FROM (
     ) AS due_row
     ORDER BY turn
   ) AS candidate
-  CROSS APPLY (
-    SELECT l.[id] AS id
-    FROM [jobs] AS l WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
-    WHERE l.[id] = candidate.id AND (l.[due] IS NULL OR l.[due] <= @now) AND (l.[lease] IS NULL OR l.[lease] <= @now)
-  ) AS row_found
+  INNER JOIN [jobs] AS l WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK) ON l.[id] = candidate.id
+  WHERE (l.[due] IS NULL OR l.[due] <= @now) AND (l.[lease] IS NULL OR l.[lease] <= @now)
   ORDER BY candidate.turn
 ) AS picked
 INNER JOIN [jobs] AS i WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK) ON i.[id] = picked.id
@@ -52,13 +51,12 @@ WHERE (i.[due] IS NULL OR i.[due] <= @now) AND (i.[lease] IS NULL OR i.[lease] <
 OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1);
 END TRY
 BEGIN CATCH
-IF @base = 0 OR XACT_STATE() = -1 OR NOT EXISTS (SELECT 1 FROM @claimed) THROW;
-DELETE FROM @claimed WHERE turn > @base;
+IF @window = 40 OR XACT_STATE() = -1 OR NOT EXISTS (SELECT 1 FROM @claimed) THROW;
+DELETE FROM @claimed WHERE turn = 5000;
 END CATCH;
 SET @wanted = @limit - (SELECT COUNT(*) FROM @claimed);
 SET @window = CASE WHEN @window = 40 AND @wanted > 0 THEN 5000 ELSE 0 END;
-SET @base = 1000000;
 END;
 SELECT t.id, t.token, t.attempt, t.[group], t.[key]
 FROM @claimed AS t
-ORDER BY t.turn;
+ORDER BY t.due, t.held;

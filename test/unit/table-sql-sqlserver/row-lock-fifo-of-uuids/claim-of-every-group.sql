@@ -2,6 +2,7 @@
 SET NOCOUNT ON;
 DECLARE @limit int = CAST(@p1 AS int);
 DECLARE @now datetime2(7) = SYSUTCDATETIME();
+SET XACT_ABORT OFF;
 DECLARE @queue TABLE (turn int NOT NULL PRIMARY KEY, value uniqueidentifier NOT NULL, named nvarchar(4000) NOT NULL);
 DECLARE @value uniqueidentifier, @found int, @id uniqueidentifier;
 DECLARE @head TABLE (n int NOT NULL PRIMARY KEY, value uniqueidentifier NOT NULL, named nvarchar(4000) NOT NULL, priority bigint NULL, due datetime2(7) NULL, id uniqueidentifier NOT NULL);

@@ -3,6 +3,7 @@ SET NOCOUNT ON;
 DECLARE @limit int = CAST(@p1 AS int);
 DECLARE @now datetime2(7) = SYSUTCDATETIME();
 DECLARE @group uniqueidentifier = CAST(@p2 AS uniqueidentifier);
+SET XACT_ABORT OFF;
 DECLARE @queue TABLE (turn int NOT NULL PRIMARY KEY, value uniqueidentifier NOT NULL, named nvarchar(4000) NOT NULL);
 DECLARE @value uniqueidentifier, @found int, @id uniqueidentifier;
 INSERT INTO @queue (turn, value, named)

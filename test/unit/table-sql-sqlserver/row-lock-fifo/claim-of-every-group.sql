@@ -2,6 +2,7 @@
 SET NOCOUNT ON;
 DECLARE @limit int = CAST(@p1 AS int);
 DECLARE @now datetime2(7) = SYSUTCDATETIME();
+SET XACT_ABORT OFF;
 DECLARE @queue TABLE (turn int NOT NULL PRIMARY KEY, value nvarchar(4000) NOT NULL, named nvarchar(4000) NOT NULL);
 DECLARE @value nvarchar(4000), @found int, @id bigint;
 DECLARE @head TABLE (n int NOT NULL PRIMARY KEY, value nvarchar(4000) NOT NULL, named nvarchar(4000) NOT NULL, due datetime2(7) NULL, id bigint NOT NULL);

@@ -3,6 +3,7 @@ SET NOCOUNT ON;
 DECLARE @limit int = CAST(@p1 AS int);
 DECLARE @now datetime2(7) = SYSUTCDATETIME();
 DECLARE @group nvarchar(4000) = CAST(@p2 AS nvarchar(max));
+SET XACT_ABORT OFF;
 DECLARE @queue TABLE (turn int NOT NULL PRIMARY KEY, value nvarchar(4000) NOT NULL, named nvarchar(4000) NOT NULL);
 DECLARE @value nvarchar(4000), @found int, @id bigint;
 INSERT INTO @queue (turn, value, named)

@@ -1,7 +1,7 @@
 -- insert with a delay: r0c0, r0c1, r0c2, r0c3, r0c4
 SET NOCOUNT ON;
 DECLARE @now datetime2(7) = SYSUTCDATETIME();
-IF OBJECTPROPERTY(OBJECT_ID(N'[app].[jobs]'), 'TableHasIdentity') = 1 SET IDENTITY_INSERT [app].[jobs] ON;
+IF EXISTS (SELECT 1 FROM sys.columns AS c WHERE c.object_id = OBJECT_ID(N'[app].[jobs]') AND c.is_identity = 1) SET IDENTITY_INSERT [app].[jobs] ON;
 BEGIN TRY
 INSERT INTO [app].[jobs] ([id], [grp], [due], [att], [pay])
 SELECT v.c0, v.c1, v.c2, v.c3, v.c4
@@ -11,7 +11,7 @@ FROM (VALUES
 ORDER BY v.n;
 END TRY
 BEGIN CATCH
-IF OBJECTPROPERTY(OBJECT_ID(N'[app].[jobs]'), 'TableHasIdentity') = 1 SET IDENTITY_INSERT [app].[jobs] OFF;
+IF EXISTS (SELECT 1 FROM sys.columns AS c WHERE c.object_id = OBJECT_ID(N'[app].[jobs]') AND c.is_identity = 1) SET IDENTITY_INSERT [app].[jobs] OFF;
 THROW;
 END CATCH;
-IF OBJECTPROPERTY(OBJECT_ID(N'[app].[jobs]'), 'TableHasIdentity') = 1 SET IDENTITY_INSERT [app].[jobs] OFF;
+IF EXISTS (SELECT 1 FROM sys.columns AS c WHERE c.object_id = OBJECT_ID(N'[app].[jobs]') AND c.is_identity = 1) SET IDENTITY_INSERT [app].[jobs] OFF;

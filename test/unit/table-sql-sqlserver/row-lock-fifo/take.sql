@@ -6,6 +6,7 @@ DECLARE @given TABLE ([n] int NOT NULL PRIMARY KEY, [id] nvarchar(4000) NULL, [t
 INSERT INTO @given ([n], [id], [token], [attempt], [delay], [reason])
 SELECT g.[n], g.[id], g.[token], g.[attempt], g.[delay], g.[reason]
 FROM OPENJSON(@p2) WITH ([n] int '$[0]', [id] nvarchar(4000) '$[1]', [token] nvarchar(40) '$[2]', [attempt] bigint '$[3]', [delay] bigint '$[4]', [reason] nvarchar(max) '$[5]') AS g;
+SET XACT_ABORT OFF;
 DECLARE @claimed TABLE (turn int NOT NULL, held bigint NULL, id nvarchar(4000) NULL, token nvarchar(40) NULL, attempt nvarchar(20) NULL, [group] nvarchar(4000) NULL, [key] nvarchar(max) NULL, c0 nvarchar(max) NULL);
 DECLARE @tried TABLE (name nvarchar(4000) COLLATE Latin1_General_BIN2 NOT NULL);
 DECLARE @lock nvarchar(255), @granted int, @value nvarchar(4000), @group_named nvarchar(4000);

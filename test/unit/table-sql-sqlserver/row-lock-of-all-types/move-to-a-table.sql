@@ -4,6 +4,8 @@ DECLARE @given TABLE ([n] int NOT NULL PRIMARY KEY, [id] nvarchar(4000) NULL, [t
 INSERT INTO @given ([n], [id], [token], [attempt], [delay], [reason])
 SELECT g.[n], g.[id], g.[token], g.[attempt], g.[delay], g.[reason]
 FROM OPENJSON(@p1) WITH ([n] int '$[0]', [id] nvarchar(4000) '$[1]', [token] nvarchar(40) '$[2]', [attempt] bigint '$[3]', [delay] bigint '$[4]', [reason] nvarchar(max) '$[5]') AS g;
+DECLARE @gone TABLE (n int NOT NULL);
+DECLARE @lock nvarchar(255), @granted int;
 DECLARE @answer TABLE (n int NOT NULL PRIMARY KEY, id nvarchar(4000) NOT NULL);
 DECLARE @n int = 0, @count int = (SELECT COUNT(*) FROM @given);
 DECLARE @id nvarchar(4000), @named nvarchar(4000), @token datetime2(7), @attempt bigint, @delay bigint, @reason nvarchar(max);
@@ -12,16 +14,23 @@ BEGIN
 SELECT @id = CAST(g.[id] AS nvarchar(max)), @named = g.[id], @token = CONVERT(datetime2(7), g.[token], 126), @attempt = g.[attempt], @delay = g.[delay], @reason = g.[reason]
 FROM @given AS g
 WHERE g.[n] = @n;
+SELECT @lock = NULL, @granted = -1;
+SELECT @lock = CONVERT(nvarchar(255), CASE WHEN DATALENGTH(N'intray odd ]name/' + N'row ' + CONVERT(nvarchar(max), i.[id])) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', N'intray odd ]name/' + N'row ' + CONVERT(nvarchar(max), i.[id])), 2) ELSE N'intray odd ]name/' + N'row ' + CONVERT(nvarchar(max), i.[id]) END)
+FROM [odd ]]name] AS i WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
+WHERE i.[id] = @id;
+IF @lock IS NOT NULL
+EXEC @granted = sp_getapplock @Resource = @lock, @LockMode = N'Exclusive', @LockOwner = N'Transaction', @LockTimeout = 0;
+IF @granted >= 0
+BEGIN
 BEGIN TRY
 INSERT INTO @answer (n, id)
 SELECT @n, @named
 FROM [odd ]]name] AS i WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
-WHERE i.[id] = @id AND APPLOCK_TEST(N'public', CONVERT(nvarchar(255), CASE WHEN DATALENGTH(N'intray odd ]name/' + N'row ' + CONVERT(nvarchar(max), i.[id])) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', N'intray odd ]name/' + N'row ' + CONVERT(nvarchar(max), i.[id])), 2) ELSE N'intray odd ]name/' + N'row ' + CONVERT(nvarchar(max), i.[id]) END), N'Exclusive', N'Session') = 1;
+WHERE i.[id] = @id;
 INSERT INTO [odd ]]name] ([pay])
 SELECT i.[pay]
 FROM [odd ]]name] AS i WITH (UPDLOCK, ROWLOCK, READCOMMITTEDLOCK)
 WHERE i.[id] = @id AND EXISTS (SELECT 1 FROM @answer AS a WHERE a.n = @n);
-DECLARE @gone TABLE (n int NOT NULL);
 DELETE i
 OUTPUT @n INTO @gone (n)
 FROM [odd ]]name] AS i WITH (UPDLOCK, ROWLOCK, READCOMMITTEDLOCK)
@@ -32,6 +41,7 @@ END TRY
 BEGIN CATCH
 THROW;
 END CATCH;
+END;
 SET @n = @n + 1;
 END;
 SELECT a.id
