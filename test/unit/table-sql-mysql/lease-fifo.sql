@@ -4,25 +4,25 @@ WHERE i.`id` = CAST(? AS SIGNED) AND i.`lease` = CAST(? AS DATETIME(6)) AND i.`a
 
 -- ack, 2: given
 SELECT CAST(i.`id` AS CHAR) AS id
-FROM JSON_TABLE(?, '$[*]' COLUMNS (
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id BIGINT PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`att` = g.attempt
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`att` = g.attempt
 FOR UPDATE;
 
 -- ack, 3: given
-DELETE i FROM JSON_TABLE(?, '$[*]' COLUMNS (
+DELETE i FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id BIGINT PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id;
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id;
 
 -- ackOrFail, 1: id, token, attempt
 DELETE FROM i USING `jobs` AS i FORCE INDEX (PRIMARY)
@@ -30,25 +30,25 @@ WHERE i.`id` = CAST(? AS SIGNED) AND i.`lease` = CAST(? AS DATETIME(6)) AND i.`a
 
 -- ackOrFail, 2: given
 SELECT CAST(i.`id` AS CHAR) AS id
-FROM JSON_TABLE(?, '$[*]' COLUMNS (
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id BIGINT PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`att` = g.attempt
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`att` = g.attempt
 FOR UPDATE;
 
 -- ackOrFail, 3: given
-DELETE i FROM JSON_TABLE(?, '$[*]' COLUMNS (
+DELETE i FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id BIGINT PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id;
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id;
 
 -- claim, 1: leaseMs, group, group, group, group, limit
 SELECT CAST(i.`id` AS CHAR) AS id,
@@ -80,51 +80,51 @@ FOR UPDATE SKIP LOCKED;
 
 -- claim, 2: given
 SELECT CAST(o.`id` AS CHAR) AS id, CAST(i.`id` AS CHAR) AS head
-FROM JSON_TABLE(?, '$[*]' COLUMNS (
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id BIGINT PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g
+)) AS listed) AS g
 STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
 STRAIGHT_JOIN `jobs` AS o ON o.`grp` = i.`grp` AND o.`lease` IS NOT NULL
 WHERE o.`id` <> i.`id`;
 
 -- claim, 3: given
 SELECT CAST(i.`id` AS CHAR) AS id
-FROM JSON_TABLE(?, '$[*]' COLUMNS (
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id BIGINT PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
 WHERE i.`lease` <= UTC_TIMESTAMP(6)
 FOR UPDATE SKIP LOCKED;
 
 -- claim, 4: given
-UPDATE JSON_TABLE(?, '$[*]' COLUMNS (
+UPDATE (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id BIGINT PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
 SET i.`lease` = NULL;
 
 -- claim, 5: given
-UPDATE JSON_TABLE(?, '$[*]' COLUMNS (
+UPDATE (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id BIGINT PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
 SET i.`lease` = CAST(g.token AS DATETIME(6)),
     i.`att` = LEAST(COALESCE(i.`att`, 1), 32767 - 1) + 1;
 
@@ -202,51 +202,51 @@ FOR UPDATE SKIP LOCKED;
 
 -- claim of every group, 2: given
 SELECT CAST(o.`id` AS CHAR) AS id, CAST(i.`id` AS CHAR) AS head
-FROM JSON_TABLE(?, '$[*]' COLUMNS (
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id BIGINT PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g
+)) AS listed) AS g
 STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
 STRAIGHT_JOIN `jobs` AS o ON o.`grp` = i.`grp` AND o.`lease` IS NOT NULL
 WHERE o.`id` <> i.`id`;
 
 -- claim of every group, 3: given
 SELECT CAST(i.`id` AS CHAR) AS id
-FROM JSON_TABLE(?, '$[*]' COLUMNS (
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id BIGINT PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
 WHERE i.`lease` <= UTC_TIMESTAMP(6)
 FOR UPDATE SKIP LOCKED;
 
 -- claim of every group, 4: given
-UPDATE JSON_TABLE(?, '$[*]' COLUMNS (
+UPDATE (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id BIGINT PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
 SET i.`lease` = NULL;
 
 -- claim of every group, 5: given
-UPDATE JSON_TABLE(?, '$[*]' COLUMNS (
+UPDATE (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id BIGINT PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
 SET i.`lease` = CAST(g.token AS DATETIME(6)),
     i.`att` = LEAST(COALESCE(i.`att`, 1), 32767 - 1) + 1;
 
@@ -275,97 +275,97 @@ ORDER BY c.ORDINAL_POSITION;
 
 -- deadLetter, 1: given
 SELECT CAST(i.`id` AS CHAR) AS id
-FROM JSON_TABLE(?, '$[*]' COLUMNS (
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id BIGINT PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`att` = g.attempt
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`att` = g.attempt
 FOR UPDATE;
 
 -- deadLetter, 2: given
 INSERT INTO `graves` (`pay`, `tries`, `reason`)
 SELECT i.`pay`, 1, g.reason
-FROM JSON_TABLE(?, '$[*]' COLUMNS (
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id BIGINT PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id;
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id;
 
 -- deadLetter, 3: given
-DELETE i FROM JSON_TABLE(?, '$[*]' COLUMNS (
+DELETE i FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id BIGINT PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id;
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id;
 
 -- extend, 1: leaseMs, given
 SELECT CAST(i.`id` AS CHAR) AS id,
   CAST(TIMESTAMPADD(MICROSECOND, CAST(LEAST(CAST(? AS DECIMAL(30, 3)), 189000000000000) * 1000 AS SIGNED), UTC_TIMESTAMP(6)) AS CHAR) AS token
-FROM JSON_TABLE(?, '$[*]' COLUMNS (
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id BIGINT PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`att` = g.attempt AND i.`lease` > UTC_TIMESTAMP(6)
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`att` = g.attempt AND i.`lease` > UTC_TIMESTAMP(6)
 FOR UPDATE SKIP LOCKED;
 
 -- extend, 2: given
 SELECT CAST(i.`id` AS CHAR) AS id
-FROM JSON_TABLE(?, '$[*]' COLUMNS (
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id BIGINT PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`att` = g.attempt AND i.`lease` > UTC_TIMESTAMP(6);
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`att` = g.attempt AND i.`lease` > UTC_TIMESTAMP(6);
 
 -- extend, 3: given
-UPDATE JSON_TABLE(?, '$[*]' COLUMNS (
+UPDATE (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id BIGINT PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
 SET i.`lease` = CAST(g.token AS DATETIME(6));
 
 -- extendable, 1: leaseMs, given
 SELECT CAST(i.`id` AS CHAR) AS id,
   CAST(i.`lease` AS CHAR) AS held,
   CAST(TIMESTAMPADD(MICROSECOND, CAST(LEAST(CAST(? AS DECIMAL(30, 3)), 189000000000000) * 1000 AS SIGNED), UTC_TIMESTAMP(6)) AS CHAR) AS until
-FROM JSON_TABLE(?, '$[*]' COLUMNS (
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id BIGINT PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`att` = g.attempt AND i.`lease` > UTC_TIMESTAMP(6)
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`att` = g.attempt AND i.`lease` > UTC_TIMESTAMP(6)
 FOR UPDATE SKIP LOCKED;
 
 -- extendable, 2: given
 SELECT CAST(i.`id` AS CHAR) AS id
-FROM JSON_TABLE(?, '$[*]' COLUMNS (
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id BIGINT PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`att` = g.attempt AND i.`lease` > UTC_TIMESTAMP(6);
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`att` = g.attempt AND i.`lease` > UTC_TIMESTAMP(6);
 
 -- insert, 1: r0c0, r0c1, r0c2, r1c0, r1c1, r1c2
 INSERT INTO `jobs` (`id`, `grp`, `due`)
@@ -374,51 +374,51 @@ VALUES (CAST(? AS SIGNED), ?, CAST(? AS DATETIME(6))),
 
 -- lockOrFail, 1: given
 SELECT CAST(i.`id` AS CHAR) AS id
-FROM JSON_TABLE(?, '$[*]' COLUMNS (
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id BIGINT PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`att` = g.attempt AND i.`lease` > UTC_TIMESTAMP(6)
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`att` = g.attempt AND i.`lease` > UTC_TIMESTAMP(6)
 FOR UPDATE;
 
 -- lookAgain: given, given
 SELECT CAST(i.`id` AS CHAR) AS id
-FROM JSON_TABLE(?, '$[*]' COLUMNS (
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id BIGINT PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`att` = g.attempt
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`att` = g.attempt
 WHERE EXISTS (
   SELECT 1
   FROM `jobs` AS o
   WHERE o.`grp` = i.`grp` AND o.`lease` > UTC_TIMESTAMP(6) AND o.`id` <> i.`id` AND (o.`id` < i.`id` OR NOT EXISTS (
-    SELECT 1 FROM JSON_TABLE(?, '$[*]' COLUMNS (
+    SELECT 1 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id BIGINT PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g WHERE o.`id` = g.id
+)) AS listed) AS g WHERE o.`id` = g.id
   ))
 );
 
 -- readBack, 1: given
 SELECT CAST(i.`id` AS CHAR) AS id
-FROM JSON_TABLE(?, '$[*]' COLUMNS (
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id BIGINT PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id;
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id;
 
 -- readBack, 2: given
 SELECT CAST(i.`id` AS CHAR) AS id,
@@ -428,37 +428,37 @@ SELECT CAST(i.`id` AS CHAR) AS id,
     WHEN FALSE THEN 'settled'
     ELSE 'other'
   END AS outcome
-FROM JSON_TABLE(?, '$[*]' COLUMNS (
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id BIGINT PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
 FOR UPDATE SKIP LOCKED;
 
 -- release, 1: given
 SELECT CAST(i.`id` AS CHAR) AS id
-FROM JSON_TABLE(?, '$[*]' COLUMNS (
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id BIGINT PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`att` = g.attempt
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`att` = g.attempt
 FOR UPDATE SKIP LOCKED;
 
 -- release, 2: given
-UPDATE JSON_TABLE(?, '$[*]' COLUMNS (
+UPDATE (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id BIGINT PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
 SET i.`lease` = NULL,
     i.`att` = GREATEST(i.`att` - 1, 1);
 
@@ -469,25 +469,25 @@ WHERE i.`id` = CAST(? AS SIGNED) AND i.`lease` = CAST(? AS DATETIME(6)) AND i.`a
 
 -- retry, 2: given
 SELECT CAST(i.`id` AS CHAR) AS id
-FROM JSON_TABLE(?, '$[*]' COLUMNS (
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id BIGINT PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`att` = g.attempt
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`att` = g.attempt
 FOR UPDATE;
 
 -- retry, 3: given
-UPDATE JSON_TABLE(?, '$[*]' COLUMNS (
+UPDATE (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id BIGINT PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
 SET i.`lease` = NULL;
 
 -- retryAfter, 1: delay, id, token, attempt
@@ -498,31 +498,31 @@ WHERE i.`id` = CAST(? AS SIGNED) AND i.`lease` = CAST(? AS DATETIME(6)) AND i.`a
 
 -- retryAfter, 2: given
 SELECT CAST(i.`id` AS CHAR) AS id
-FROM JSON_TABLE(?, '$[*]' COLUMNS (
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id BIGINT PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`att` = g.attempt
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`att` = g.attempt
 FOR UPDATE;
 
 -- retryAfter, 3: given
-UPDATE JSON_TABLE(?, '$[*]' COLUMNS (
+UPDATE (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id BIGINT PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
 SET i.`due` = TIMESTAMPADD(MICROSECOND, CAST(LEAST(g.delay, 189000000000000) * 1000 AS SIGNED), UTC_TIMESTAMP(6)),
     i.`lease` = NULL;
 
 -- take, 1: given, group
 SELECT CAST(i.`id` AS CHAR) AS id, CAST(i.`grp` AS CHAR) AS shared, g.place AS turn
-FROM JSON_TABLE(?, '$[*]' COLUMNS (
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id BIGINT PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
@@ -530,7 +530,7 @@ FROM JSON_TABLE(?, '$[*]' COLUMNS (
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]',
   place BIGINT PATH '$[5]'
-)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
 WHERE CAST(CONVERT(i.`grp` USING utf8mb4) AS BINARY) = CAST(CONVERT(? USING utf8mb4) AS BINARY) AND (i.`due` IS NULL OR i.`due` <= UTC_TIMESTAMP(6)) AND (i.`lease` IS NULL OR i.`lease` <= UTC_TIMESTAMP(6)) AND NOT EXISTS (SELECT 1 FROM `jobs` AS o WHERE o.`grp` = i.`grp` AND o.`lease` IS NOT NULL AND o.`id` <> i.`id` AND o.`lease` > UTC_TIMESTAMP(6));
 
 -- take, 2: leaseMs, given, group
@@ -542,7 +542,7 @@ SELECT CAST(i.`id` AS CHAR) AS id,
   CAST(i.`pay` AS CHAR) AS c0,
   g.place AS turn,
   (SELECT COUNT(*) FROM `jobs` AS o WHERE o.`grp` = i.`grp` AND o.`lease` IS NOT NULL AND o.`id` <> i.`id`) AS stale
-FROM JSON_TABLE(?, '$[*]' COLUMNS (
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id BIGINT PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
@@ -550,67 +550,67 @@ FROM JSON_TABLE(?, '$[*]' COLUMNS (
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]',
   place BIGINT PATH '$[5]'
-)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
 WHERE CAST(CONVERT(i.`grp` USING utf8mb4) AS BINARY) = CAST(CONVERT(? USING utf8mb4) AS BINARY) AND (i.`due` IS NULL OR i.`due` <= UTC_TIMESTAMP(6)) AND (i.`lease` IS NULL OR i.`lease` <= UTC_TIMESTAMP(6)) AND NOT EXISTS (SELECT 1 FROM `jobs` AS o WHERE o.`grp` = i.`grp` AND o.`lease` IS NOT NULL AND o.`id` <> i.`id` AND o.`lease` > UTC_TIMESTAMP(6))
 FOR UPDATE SKIP LOCKED;
 
 -- take, 3: given
 SELECT CAST(o.`id` AS CHAR) AS id, CAST(i.`id` AS CHAR) AS head
-FROM JSON_TABLE(?, '$[*]' COLUMNS (
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id BIGINT PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g
+)) AS listed) AS g
 STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
 STRAIGHT_JOIN `jobs` AS o ON o.`grp` = i.`grp` AND o.`lease` IS NOT NULL
 WHERE o.`id` <> i.`id`;
 
 -- take, 4: given
 SELECT CAST(i.`id` AS CHAR) AS id
-FROM JSON_TABLE(?, '$[*]' COLUMNS (
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id BIGINT PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
 WHERE i.`lease` <= UTC_TIMESTAMP(6)
 FOR UPDATE SKIP LOCKED;
 
 -- take, 5: given
-UPDATE JSON_TABLE(?, '$[*]' COLUMNS (
+UPDATE (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id BIGINT PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
 SET i.`lease` = NULL;
 
 -- take, 6: given
-UPDATE JSON_TABLE(?, '$[*]' COLUMNS (
+UPDATE (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id BIGINT PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
 SET i.`lease` = CAST(g.token AS DATETIME(6)),
     i.`att` = LEAST(COALESCE(i.`att`, 1), 32767 - 1) + 1;
 
 -- tokens: given
 SELECT CAST(i.`id` AS CHAR) AS id, CAST(CAST(i.`lease` AS DATETIME(6)) AS CHAR) AS token
-FROM JSON_TABLE(?, '$[*]' COLUMNS (
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id BIGINT PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id;
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id;

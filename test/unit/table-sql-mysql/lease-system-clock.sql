@@ -4,25 +4,25 @@ WHERE i.`id` = ? AND i.`lease` = CAST(? AS DATETIME(6));
 
 -- ack, 2: given, given
 SELECT CAST(i.`id` AS CHAR) AS id
-FROM JSON_TABLE(?, '$[*]' COLUMNS (
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id VARCHAR(768) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '][0]'))) AND i.`lease` = CAST(g.token AS DATETIME(6))
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '][0]'))) AND i.`lease` = CAST(g.token AS DATETIME(6))
 FOR UPDATE;
 
 -- ack, 3: given, given
-DELETE i FROM JSON_TABLE(?, '$[*]' COLUMNS (
+DELETE i FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id VARCHAR(768) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '][0]')));
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '][0]')));
 
 -- ackOrFail, 1: id, token
 DELETE FROM i USING `jobs` AS i FORCE INDEX (PRIMARY)
@@ -30,25 +30,25 @@ WHERE i.`id` = ? AND i.`lease` = CAST(? AS DATETIME(6));
 
 -- ackOrFail, 2: given, given
 SELECT CAST(i.`id` AS CHAR) AS id
-FROM JSON_TABLE(?, '$[*]' COLUMNS (
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id VARCHAR(768) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '][0]'))) AND i.`lease` = CAST(g.token AS DATETIME(6))
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '][0]'))) AND i.`lease` = CAST(g.token AS DATETIME(6))
 FOR UPDATE;
 
 -- ackOrFail, 3: given, given
-DELETE i FROM JSON_TABLE(?, '$[*]' COLUMNS (
+DELETE i FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id VARCHAR(768) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '][0]')));
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '][0]')));
 
 -- claim, 1: leaseMs, now, now, now, now, now, now, limit
 SELECT CAST(i.`id` AS CHAR) AS id,
@@ -117,14 +117,14 @@ LIMIT ?
 FOR UPDATE SKIP LOCKED;
 
 -- claim, 3: given, given
-UPDATE JSON_TABLE(?, '$[*]' COLUMNS (
+UPDATE (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id VARCHAR(768) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '][0]')))
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '][0]')))
 SET i.`lease` = CAST(g.token AS DATETIME(6));
 
 -- columns: 
@@ -158,87 +158,87 @@ WHERE i.`id` = ? AND i.`lease` = CAST(? AS DATETIME(6));
 
 -- deadLetter, 2: given, given
 SELECT CAST(i.`id` AS CHAR) AS id
-FROM JSON_TABLE(?, '$[*]' COLUMNS (
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id VARCHAR(768) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '][0]'))) AND i.`lease` = CAST(g.token AS DATETIME(6))
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '][0]'))) AND i.`lease` = CAST(g.token AS DATETIME(6))
 FOR UPDATE;
 
 -- deadLetter, 3: given, given
-UPDATE JSON_TABLE(?, '$[*]' COLUMNS (
+UPDATE (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id VARCHAR(768) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '][0]')))
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '][0]')))
 SET i.`due` = NULL,
     i.`lease` = NULL;
 
 -- extend, 1: leaseMs, now, given, given, now
 SELECT CAST(i.`id` AS CHAR) AS id,
   CAST((TIMESTAMPADD(MICROSECOND, CAST(LEAST(CAST(? AS DECIMAL(30, 3)), 189000000000000) * 1000 AS SIGNED), CAST(? AS DATETIME(6))) + INTERVAL FLOOR(RAND() * 1000) MICROSECOND) AS CHAR) AS token
-FROM JSON_TABLE(?, '$[*]' COLUMNS (
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id VARCHAR(768) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '][0]'))) AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`lease` > CAST(? AS DATETIME(6))
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '][0]'))) AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`lease` > CAST(? AS DATETIME(6))
 FOR UPDATE SKIP LOCKED;
 
 -- extend, 2: given, given, now
 SELECT CAST(i.`id` AS CHAR) AS id
-FROM JSON_TABLE(?, '$[*]' COLUMNS (
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id VARCHAR(768) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '][0]'))) AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`lease` > CAST(? AS DATETIME(6));
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '][0]'))) AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`lease` > CAST(? AS DATETIME(6));
 
 -- extend, 3: given, given
-UPDATE JSON_TABLE(?, '$[*]' COLUMNS (
+UPDATE (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id VARCHAR(768) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '][0]')))
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '][0]')))
 SET i.`lease` = CAST(g.token AS DATETIME(6));
 
 -- extendable, 1: leaseMs, now, given, given, now
 SELECT CAST(i.`id` AS CHAR) AS id,
   CAST(i.`lease` AS CHAR) AS held,
   CAST((TIMESTAMPADD(MICROSECOND, CAST(LEAST(CAST(? AS DECIMAL(30, 3)), 189000000000000) * 1000 AS SIGNED), CAST(? AS DATETIME(6))) + INTERVAL FLOOR(RAND() * 1000) MICROSECOND) AS CHAR) AS until
-FROM JSON_TABLE(?, '$[*]' COLUMNS (
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id VARCHAR(768) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '][0]'))) AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`lease` > CAST(? AS DATETIME(6))
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '][0]'))) AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`lease` > CAST(? AS DATETIME(6))
 FOR UPDATE SKIP LOCKED;
 
 -- extendable, 2: given, given, now
 SELECT CAST(i.`id` AS CHAR) AS id
-FROM JSON_TABLE(?, '$[*]' COLUMNS (
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id VARCHAR(768) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '][0]'))) AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`lease` > CAST(? AS DATETIME(6));
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '][0]'))) AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`lease` > CAST(? AS DATETIME(6));
 
 -- insert, 1: r0c0, r0c1, r0c2, r1c0, r1c1, r1c2
 INSERT INTO `jobs` (`id`, `due`, `lease`)
@@ -247,26 +247,26 @@ VALUES (?, CAST(? AS DATETIME(6)), CAST(? AS DATETIME(6))),
 
 -- lockOrFail, 1: given, given, now
 SELECT CAST(i.`id` AS CHAR) AS id
-FROM JSON_TABLE(?, '$[*]' COLUMNS (
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id VARCHAR(768) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '][0]'))) AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`lease` > CAST(? AS DATETIME(6))
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '][0]'))) AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`lease` > CAST(? AS DATETIME(6))
 FOR UPDATE;
 
 -- readBack, 1: given, given
 SELECT CAST(i.`id` AS CHAR) AS id
-FROM JSON_TABLE(?, '$[*]' COLUMNS (
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id VARCHAR(768) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '][0]')));
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '][0]')));
 
 -- readBack, 2: given, given, given
 SELECT CAST(i.`id` AS CHAR) AS id,
@@ -276,37 +276,37 @@ SELECT CAST(i.`id` AS CHAR) AS id,
     WHEN FALSE THEN 'settled'
     ELSE 'other'
   END AS outcome
-FROM JSON_TABLE(?, '$[*]' COLUMNS (
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id VARCHAR(768) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '][0]')))
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '][0]')))
 FOR UPDATE SKIP LOCKED;
 
 -- release, 1: given, given
 SELECT CAST(i.`id` AS CHAR) AS id
-FROM JSON_TABLE(?, '$[*]' COLUMNS (
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id VARCHAR(768) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '][0]'))) AND i.`lease` = CAST(g.token AS DATETIME(6))
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '][0]'))) AND i.`lease` = CAST(g.token AS DATETIME(6))
 FOR UPDATE SKIP LOCKED;
 
 -- release, 2: given, given
-UPDATE JSON_TABLE(?, '$[*]' COLUMNS (
+UPDATE (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id VARCHAR(768) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '][0]')))
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '][0]')))
 SET i.`lease` = NULL;
 
 -- retry, 1: id, token
@@ -316,25 +316,25 @@ WHERE i.`id` = ? AND i.`lease` = CAST(? AS DATETIME(6));
 
 -- retry, 2: given, given
 SELECT CAST(i.`id` AS CHAR) AS id
-FROM JSON_TABLE(?, '$[*]' COLUMNS (
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id VARCHAR(768) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '][0]'))) AND i.`lease` = CAST(g.token AS DATETIME(6))
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '][0]'))) AND i.`lease` = CAST(g.token AS DATETIME(6))
 FOR UPDATE;
 
 -- retry, 3: given, given
-UPDATE JSON_TABLE(?, '$[*]' COLUMNS (
+UPDATE (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id VARCHAR(768) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '][0]')))
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '][0]')))
 SET i.`lease` = NULL;
 
 -- retryAfter, 1: delay, now, id, token
@@ -345,25 +345,25 @@ WHERE i.`id` = ? AND i.`lease` = CAST(? AS DATETIME(6));
 
 -- retryAfter, 2: given, given
 SELECT CAST(i.`id` AS CHAR) AS id
-FROM JSON_TABLE(?, '$[*]' COLUMNS (
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id VARCHAR(768) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '][0]'))) AND i.`lease` = CAST(g.token AS DATETIME(6))
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '][0]'))) AND i.`lease` = CAST(g.token AS DATETIME(6))
 FOR UPDATE;
 
 -- retryAfter, 3: given, given, now
-UPDATE JSON_TABLE(?, '$[*]' COLUMNS (
+UPDATE (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id VARCHAR(768) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '][0]')))
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '][0]')))
 SET i.`due` = TIMESTAMPADD(MICROSECOND, CAST(LEAST(g.delay, 189000000000000) * 1000 AS SIGNED), CAST(? AS DATETIME(6))),
     i.`lease` = NULL;
 
@@ -374,7 +374,7 @@ SELECT CAST(i.`id` AS CHAR) AS id,
   NULL AS `group`,
   NULL AS `key`,
   g.place AS turn
-FROM JSON_TABLE(?, '$[*]' COLUMNS (
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id VARCHAR(768) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
@@ -382,28 +382,28 @@ FROM JSON_TABLE(?, '$[*]' COLUMNS (
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]',
   place BIGINT PATH '$[5]'
-)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '][0]')))
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '][0]')))
 WHERE (i.`due` IS NULL OR i.`due` <= CAST(? AS DATETIME(6))) AND (i.`lease` IS NULL OR i.`lease` <= CAST(? AS DATETIME(6)))
 FOR UPDATE SKIP LOCKED;
 
 -- take, 2: given, given
-UPDATE JSON_TABLE(?, '$[*]' COLUMNS (
+UPDATE (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id VARCHAR(768) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '][0]')))
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '][0]')))
 SET i.`lease` = CAST(g.token AS DATETIME(6));
 
 -- tokens: given, given
 SELECT CAST(i.`id` AS CHAR) AS id, CAST(CAST(i.`lease` AS DATETIME(6)) AS CHAR) AS token
-FROM JSON_TABLE(?, '$[*]' COLUMNS (
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id VARCHAR(768) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '][0]')));
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '][0]')));

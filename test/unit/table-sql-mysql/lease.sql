@@ -4,25 +4,25 @@ WHERE i.`id` = CAST(? AS SIGNED) AND i.`lease` = CAST(? AS DATETIME(6)) AND i.`a
 
 -- ack, 2: given
 SELECT CAST(i.`id` AS CHAR) AS id
-FROM JSON_TABLE(?, '$[*]' COLUMNS (
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id BIGINT PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`att` = g.attempt
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`att` = g.attempt
 FOR UPDATE;
 
 -- ack, 3: given
-DELETE i FROM JSON_TABLE(?, '$[*]' COLUMNS (
+DELETE i FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id BIGINT PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id;
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id;
 
 -- ackOrFail, 1: id, token, attempt
 DELETE FROM i USING `jobs` AS i FORCE INDEX (PRIMARY)
@@ -30,25 +30,25 @@ WHERE i.`id` = CAST(? AS SIGNED) AND i.`lease` = CAST(? AS DATETIME(6)) AND i.`a
 
 -- ackOrFail, 2: given
 SELECT CAST(i.`id` AS CHAR) AS id
-FROM JSON_TABLE(?, '$[*]' COLUMNS (
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id BIGINT PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`att` = g.attempt
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`att` = g.attempt
 FOR UPDATE;
 
 -- ackOrFail, 3: given
-DELETE i FROM JSON_TABLE(?, '$[*]' COLUMNS (
+DELETE i FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id BIGINT PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id;
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id;
 
 -- claim, 1: leaseMs, group, group, group, group, group, group, group, limit
 SELECT CAST(i.`id` AS CHAR) AS id,
@@ -131,14 +131,14 @@ LIMIT ?
 FOR UPDATE SKIP LOCKED;
 
 -- claim, 3: given
-UPDATE JSON_TABLE(?, '$[*]' COLUMNS (
+UPDATE (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id BIGINT PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
 SET i.`lease` = CAST(g.token AS DATETIME(6)),
     i.`att` = LEAST(COALESCE(i.`att`, 1), 32767 - 1) + 1;
 
@@ -167,97 +167,97 @@ ORDER BY c.ORDINAL_POSITION;
 
 -- deadLetter, 1: given
 SELECT CAST(i.`id` AS CHAR) AS id
-FROM JSON_TABLE(?, '$[*]' COLUMNS (
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id BIGINT PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`att` = g.attempt
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`att` = g.attempt
 FOR UPDATE;
 
 -- deadLetter, 2: given
 INSERT INTO `graves` (`pay`, `tries`, `reason`)
 SELECT i.`pay`, 1, g.reason
-FROM JSON_TABLE(?, '$[*]' COLUMNS (
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id BIGINT PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id;
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id;
 
 -- deadLetter, 3: given
-DELETE i FROM JSON_TABLE(?, '$[*]' COLUMNS (
+DELETE i FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id BIGINT PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id;
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id;
 
 -- extend, 1: leaseMs, given
 SELECT CAST(i.`id` AS CHAR) AS id,
   CAST(TIMESTAMPADD(MICROSECOND, CAST(LEAST(CAST(? AS DECIMAL(30, 3)), 189000000000000) * 1000 AS SIGNED), UTC_TIMESTAMP(6)) AS CHAR) AS token
-FROM JSON_TABLE(?, '$[*]' COLUMNS (
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id BIGINT PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`att` = g.attempt AND i.`lease` > UTC_TIMESTAMP(6)
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`att` = g.attempt AND i.`lease` > UTC_TIMESTAMP(6)
 FOR UPDATE SKIP LOCKED;
 
 -- extend, 2: given
 SELECT CAST(i.`id` AS CHAR) AS id
-FROM JSON_TABLE(?, '$[*]' COLUMNS (
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id BIGINT PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`att` = g.attempt AND i.`lease` > UTC_TIMESTAMP(6);
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`att` = g.attempt AND i.`lease` > UTC_TIMESTAMP(6);
 
 -- extend, 3: given
-UPDATE JSON_TABLE(?, '$[*]' COLUMNS (
+UPDATE (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id BIGINT PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
 SET i.`lease` = CAST(g.token AS DATETIME(6));
 
 -- extendable, 1: leaseMs, given
 SELECT CAST(i.`id` AS CHAR) AS id,
   CAST(i.`lease` AS CHAR) AS held,
   CAST(TIMESTAMPADD(MICROSECOND, CAST(LEAST(CAST(? AS DECIMAL(30, 3)), 189000000000000) * 1000 AS SIGNED), UTC_TIMESTAMP(6)) AS CHAR) AS until
-FROM JSON_TABLE(?, '$[*]' COLUMNS (
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id BIGINT PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`att` = g.attempt AND i.`lease` > UTC_TIMESTAMP(6)
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`att` = g.attempt AND i.`lease` > UTC_TIMESTAMP(6)
 FOR UPDATE SKIP LOCKED;
 
 -- extendable, 2: given
 SELECT CAST(i.`id` AS CHAR) AS id
-FROM JSON_TABLE(?, '$[*]' COLUMNS (
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id BIGINT PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`att` = g.attempt AND i.`lease` > UTC_TIMESTAMP(6);
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`att` = g.attempt AND i.`lease` > UTC_TIMESTAMP(6);
 
 -- insert, 1: r0c0, r0c1, r0c2, r1c0, r1c1, r1c2
 INSERT INTO `jobs` (`id`, `grp`, `due`)
@@ -266,26 +266,26 @@ VALUES (CAST(? AS SIGNED), ?, CAST(? AS DATETIME(6))),
 
 -- lockOrFail, 1: given
 SELECT CAST(i.`id` AS CHAR) AS id
-FROM JSON_TABLE(?, '$[*]' COLUMNS (
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id BIGINT PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`att` = g.attempt AND i.`lease` > UTC_TIMESTAMP(6)
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`att` = g.attempt AND i.`lease` > UTC_TIMESTAMP(6)
 FOR UPDATE;
 
 -- readBack, 1: given
 SELECT CAST(i.`id` AS CHAR) AS id
-FROM JSON_TABLE(?, '$[*]' COLUMNS (
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id BIGINT PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id;
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id;
 
 -- readBack, 2: given
 SELECT CAST(i.`id` AS CHAR) AS id,
@@ -295,37 +295,37 @@ SELECT CAST(i.`id` AS CHAR) AS id,
     WHEN FALSE THEN 'settled'
     ELSE 'other'
   END AS outcome
-FROM JSON_TABLE(?, '$[*]' COLUMNS (
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id BIGINT PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
 FOR UPDATE SKIP LOCKED;
 
 -- release, 1: given
 SELECT CAST(i.`id` AS CHAR) AS id
-FROM JSON_TABLE(?, '$[*]' COLUMNS (
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id BIGINT PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`att` = g.attempt
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`att` = g.attempt
 FOR UPDATE SKIP LOCKED;
 
 -- release, 2: given
-UPDATE JSON_TABLE(?, '$[*]' COLUMNS (
+UPDATE (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id BIGINT PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
 SET i.`lease` = NULL,
     i.`att` = GREATEST(i.`att` - 1, 1);
 
@@ -336,25 +336,25 @@ WHERE i.`id` = CAST(? AS SIGNED) AND i.`lease` = CAST(? AS DATETIME(6)) AND i.`a
 
 -- retry, 2: given
 SELECT CAST(i.`id` AS CHAR) AS id
-FROM JSON_TABLE(?, '$[*]' COLUMNS (
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id BIGINT PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`att` = g.attempt
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`att` = g.attempt
 FOR UPDATE;
 
 -- retry, 3: given
-UPDATE JSON_TABLE(?, '$[*]' COLUMNS (
+UPDATE (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id BIGINT PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
 SET i.`lease` = NULL;
 
 -- retryAfter, 1: delay, id, token, attempt
@@ -365,25 +365,25 @@ WHERE i.`id` = CAST(? AS SIGNED) AND i.`lease` = CAST(? AS DATETIME(6)) AND i.`a
 
 -- retryAfter, 2: given
 SELECT CAST(i.`id` AS CHAR) AS id
-FROM JSON_TABLE(?, '$[*]' COLUMNS (
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id BIGINT PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`att` = g.attempt
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`att` = g.attempt
 FOR UPDATE;
 
 -- retryAfter, 3: given
-UPDATE JSON_TABLE(?, '$[*]' COLUMNS (
+UPDATE (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id BIGINT PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
 SET i.`due` = TIMESTAMPADD(MICROSECOND, CAST(LEAST(g.delay, 189000000000000) * 1000 AS SIGNED), UTC_TIMESTAMP(6)),
     i.`lease` = NULL;
 
@@ -395,7 +395,7 @@ SELECT CAST(i.`id` AS CHAR) AS id,
   NULL AS `key`,
   CAST(i.`pay` AS CHAR) AS c0,
   g.place AS turn
-FROM JSON_TABLE(?, '$[*]' COLUMNS (
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id BIGINT PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
@@ -403,29 +403,29 @@ FROM JSON_TABLE(?, '$[*]' COLUMNS (
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]',
   place BIGINT PATH '$[5]'
-)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
 WHERE CAST(CONVERT(i.`grp` USING utf8mb4) AS BINARY) = CAST(CONVERT(? USING utf8mb4) AS BINARY) AND (i.`due` IS NULL OR i.`due` <= UTC_TIMESTAMP(6)) AND (i.`lease` IS NULL OR i.`lease` <= UTC_TIMESTAMP(6))
 FOR UPDATE SKIP LOCKED;
 
 -- take, 2: given
-UPDATE JSON_TABLE(?, '$[*]' COLUMNS (
+UPDATE (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id BIGINT PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
 SET i.`lease` = CAST(g.token AS DATETIME(6)),
     i.`att` = LEAST(COALESCE(i.`att`, 1), 32767 - 1) + 1;
 
 -- tokens: given
 SELECT CAST(i.`id` AS CHAR) AS id, CAST(CAST(i.`lease` AS DATETIME(6)) AS CHAR) AS token
-FROM JSON_TABLE(?, '$[*]' COLUMNS (
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id BIGINT PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id;
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id;

@@ -4,25 +4,25 @@ WHERE i.`id` = CAST(? AS SIGNED);
 
 -- ack, 2: given
 SELECT CAST(i.`id` AS CHAR) AS id
-FROM JSON_TABLE(?, '$[*]' COLUMNS (
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id BIGINT PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g STRAIGHT_JOIN `app`.`jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
+)) AS listed) AS g STRAIGHT_JOIN `app`.`jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
 FOR UPDATE;
 
 -- ack, 3: given
-DELETE i FROM JSON_TABLE(?, '$[*]' COLUMNS (
+DELETE i FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id BIGINT PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g STRAIGHT_JOIN `app`.`jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id;
+)) AS listed) AS g STRAIGHT_JOIN `app`.`jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id;
 
 -- claim, 1: group, group, group
 SELECT CAST(ready.id AS CHAR) AS id, CASE WHEN CHAR_LENGTH(CONCAT('app', '.', CONCAT('jobs/', CAST(ready.value AS CHAR)))) > 64 THEN SHA2(CONCAT('app', '.', CONCAT('jobs/', CAST(ready.value AS CHAR))), 256) ELSE CONCAT('app', '.', CONCAT('jobs/', CAST(ready.value AS CHAR))) END AS `lock`
@@ -159,37 +159,37 @@ ORDER BY c.ORDINAL_POSITION;
 
 -- deadLetter, 1: given
 SELECT CAST(i.`id` AS CHAR) AS id
-FROM JSON_TABLE(?, '$[*]' COLUMNS (
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id BIGINT PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g STRAIGHT_JOIN `app`.`jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
+)) AS listed) AS g STRAIGHT_JOIN `app`.`jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
 FOR UPDATE;
 
 -- deadLetter, 2: given
 INSERT INTO `graves` (`pay`, `tries`, `reason`)
 SELECT i.`pay`, 1, g.reason
-FROM JSON_TABLE(?, '$[*]' COLUMNS (
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id BIGINT PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g STRAIGHT_JOIN `app`.`jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id;
+)) AS listed) AS g STRAIGHT_JOIN `app`.`jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id;
 
 -- deadLetter, 3: given
-DELETE i FROM JSON_TABLE(?, '$[*]' COLUMNS (
+DELETE i FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id BIGINT PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g STRAIGHT_JOIN `app`.`jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id;
+)) AS listed) AS g STRAIGHT_JOIN `app`.`jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id;
 
 -- insert, 1: r0c0, r0c1, r0c2, r1c0, r1c1, r1c2
 INSERT INTO `app`.`jobs` (`id`, `grp`, `due`)
@@ -203,25 +203,25 @@ WHERE i.`id` = CAST(? AS SIGNED);
 
 -- retry, 2: given
 SELECT CAST(i.`id` AS CHAR) AS id
-FROM JSON_TABLE(?, '$[*]' COLUMNS (
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id BIGINT PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g STRAIGHT_JOIN `app`.`jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
+)) AS listed) AS g STRAIGHT_JOIN `app`.`jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
 FOR UPDATE;
 
 -- retry, 3: given
-UPDATE JSON_TABLE(?, '$[*]' COLUMNS (
+UPDATE (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id BIGINT PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g STRAIGHT_JOIN `app`.`jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
+)) AS listed) AS g STRAIGHT_JOIN `app`.`jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
 SET i.`att` = LEAST(COALESCE(i.`att`, 1), 32767 - 1) + 1;
 
 -- retryAfter, 1: delay, id
@@ -232,31 +232,31 @@ WHERE i.`id` = CAST(? AS SIGNED);
 
 -- retryAfter, 2: given
 SELECT CAST(i.`id` AS CHAR) AS id
-FROM JSON_TABLE(?, '$[*]' COLUMNS (
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id BIGINT PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g STRAIGHT_JOIN `app`.`jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
+)) AS listed) AS g STRAIGHT_JOIN `app`.`jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
 FOR UPDATE;
 
 -- retryAfter, 3: given
-UPDATE JSON_TABLE(?, '$[*]' COLUMNS (
+UPDATE (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id BIGINT PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g STRAIGHT_JOIN `app`.`jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
+)) AS listed) AS g STRAIGHT_JOIN `app`.`jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
 SET i.`due` = TIMESTAMPADD(MICROSECOND, CAST(LEAST(g.delay, 189000000000000) * 1000 AS SIGNED), UTC_TIMESTAMP(6)),
     i.`att` = LEAST(COALESCE(i.`att`, 1), 32767 - 1) + 1;
 
 -- take, 1: given, group
 SELECT CAST(i.`id` AS CHAR) AS id, CASE WHEN CHAR_LENGTH(CONCAT('app', '.', CONCAT('jobs/', CAST(i.`grp` AS CHAR)))) > 64 THEN SHA2(CONCAT('app', '.', CONCAT('jobs/', CAST(i.`grp` AS CHAR))), 256) ELSE CONCAT('app', '.', CONCAT('jobs/', CAST(i.`grp` AS CHAR))) END AS shared, g.place AS turn
-FROM JSON_TABLE(?, '$[*]' COLUMNS (
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id BIGINT PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
@@ -264,7 +264,7 @@ FROM JSON_TABLE(?, '$[*]' COLUMNS (
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]',
   place BIGINT PATH '$[5]'
-)) AS g STRAIGHT_JOIN `app`.`jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
+)) AS listed) AS g STRAIGHT_JOIN `app`.`jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
 WHERE CAST(CONVERT(i.`grp` USING utf8mb4) AS BINARY) = CAST(CONVERT(? USING utf8mb4) AS BINARY) AND (i.`due` IS NULL OR i.`due` <= UTC_TIMESTAMP(6)) AND IS_FREE_LOCK(CASE WHEN CHAR_LENGTH(CONCAT('app', '.', CONCAT('jobs/', CAST(i.`grp` AS CHAR)))) > 64 THEN SHA2(CONCAT('app', '.', CONCAT('jobs/', CAST(i.`grp` AS CHAR))), 256) ELSE CONCAT('app', '.', CONCAT('jobs/', CAST(i.`grp` AS CHAR))) END) = 1;
 
 -- take, 2: lock

@@ -5,25 +5,25 @@ WHERE i.`id` = CAST(? AS SIGNED);
 
 -- ack, 2: given
 SELECT CAST(i.`id` AS CHAR) AS id
-FROM JSON_TABLE(?, '$[*]' COLUMNS (
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id BIGINT PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g STRAIGHT_JOIN `app`.`jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
+)) AS listed) AS g STRAIGHT_JOIN `app`.`jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
 FOR UPDATE;
 
 -- ack, 3: given
-UPDATE JSON_TABLE(?, '$[*]' COLUMNS (
+UPDATE (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id BIGINT PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g STRAIGHT_JOIN `app`.`jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
+)) AS listed) AS g STRAIGHT_JOIN `app`.`jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
 SET i.`done` = UTC_TIMESTAMP(6);
 
 -- claim, 1: group, group, group, group, group, limit
@@ -128,25 +128,25 @@ WHERE i.`id` = CAST(? AS SIGNED);
 
 -- deadLetter, 2: given
 SELECT CAST(i.`id` AS CHAR) AS id
-FROM JSON_TABLE(?, '$[*]' COLUMNS (
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id BIGINT PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g STRAIGHT_JOIN `app`.`jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
+)) AS listed) AS g STRAIGHT_JOIN `app`.`jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
 FOR UPDATE;
 
 -- deadLetter, 3: given, group
-UPDATE JSON_TABLE(?, '$[*]' COLUMNS (
+UPDATE (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id BIGINT PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g STRAIGHT_JOIN `app`.`jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
+)) AS listed) AS g STRAIGHT_JOIN `app`.`jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
 SET i.`grp` = ?,
     i.`att` = 1,
     i.`due` = NULL,
@@ -165,25 +165,25 @@ WHERE i.`id` = CAST(? AS SIGNED);
 
 -- retry, 2: given
 SELECT CAST(i.`id` AS CHAR) AS id
-FROM JSON_TABLE(?, '$[*]' COLUMNS (
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id BIGINT PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g STRAIGHT_JOIN `app`.`jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
+)) AS listed) AS g STRAIGHT_JOIN `app`.`jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
 FOR UPDATE;
 
 -- retry, 3: given
-UPDATE JSON_TABLE(?, '$[*]' COLUMNS (
+UPDATE (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id BIGINT PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g STRAIGHT_JOIN `app`.`jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
+)) AS listed) AS g STRAIGHT_JOIN `app`.`jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
 SET i.`att` = LEAST(COALESCE(i.`att`, 1), 32767 - 1) + 1;
 
 -- retryAfter, 1: delay, id
@@ -194,25 +194,25 @@ WHERE i.`id` = CAST(? AS SIGNED);
 
 -- retryAfter, 2: given
 SELECT CAST(i.`id` AS CHAR) AS id
-FROM JSON_TABLE(?, '$[*]' COLUMNS (
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id BIGINT PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g STRAIGHT_JOIN `app`.`jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
+)) AS listed) AS g STRAIGHT_JOIN `app`.`jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
 FOR UPDATE;
 
 -- retryAfter, 3: given
-UPDATE JSON_TABLE(?, '$[*]' COLUMNS (
+UPDATE (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id BIGINT PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
-)) AS g STRAIGHT_JOIN `app`.`jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
+)) AS listed) AS g STRAIGHT_JOIN `app`.`jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
 SET i.`due` = TIMESTAMPADD(MICROSECOND, CAST(LEAST(g.delay, 189000000000000) * 1000 AS SIGNED), UTC_TIMESTAMP(6)),
     i.`att` = LEAST(COALESCE(i.`att`, 1), 32767 - 1) + 1;
 
@@ -224,7 +224,7 @@ SELECT CAST(i.`id` AS CHAR) AS id,
   NULL AS `key`,
   CAST(i.`pay` AS CHAR) AS c0,
   g.place AS turn
-FROM JSON_TABLE(?, '$[*]' COLUMNS (
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
   id BIGINT PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
@@ -232,6 +232,6 @@ FROM JSON_TABLE(?, '$[*]' COLUMNS (
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]',
   place BIGINT PATH '$[5]'
-)) AS g STRAIGHT_JOIN `app`.`jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
+)) AS listed) AS g STRAIGHT_JOIN `app`.`jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
 WHERE CAST(CONVERT(i.`grp` USING utf8mb4) AS BINARY) = CAST(CONVERT(? USING utf8mb4) AS BINARY) AND i.`done` IS NULL AND (i.`due` IS NULL OR i.`due` <= UTC_TIMESTAMP(6))
 FOR UPDATE SKIP LOCKED;
