@@ -1,12 +1,12 @@
 -- ack, 1: id
 DELETE FROM i USING `jobs` AS i FORCE INDEX (PRIMARY)
-WHERE i.`id` = CAST(? AS SIGNED);
+WHERE i.`id` = CAST(? AS DECIMAL(20));
 
 -- ack, 2: given
 SELECT CAST(i.`id` AS CHAR) AS id
 FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -17,7 +17,7 @@ FOR UPDATE;
 -- ack, 3: given
 DELETE i FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -90,7 +90,7 @@ SELECT CAST(i.`id` AS CHAR) AS id,
   CONCAT('job-', COALESCE(CAST(i.`id` AS CHAR), ''), '/', COALESCE(CAST(i.`grp` AS CHAR), '')) AS `key`,
   CAST(i.`pay` AS CHAR) AS c0, CASE WHEN CHAR_LENGTH(CONCAT(COALESCE(DATABASE(), ''), '.', CONCAT('job-', COALESCE(CAST(i.`id` AS CHAR), ''), '/', COALESCE(CAST(i.`grp` AS CHAR), '')))) > 64 THEN SHA2(CONCAT(COALESCE(DATABASE(), ''), '.', CONCAT('job-', COALESCE(CAST(i.`id` AS CHAR), ''), '/', COALESCE(CAST(i.`grp` AS CHAR), ''))), 256) ELSE CONCAT(COALESCE(DATABASE(), ''), '.', CONCAT('job-', COALESCE(CAST(i.`id` AS CHAR), ''), '/', COALESCE(CAST(i.`grp` AS CHAR), ''))) END AS `lock`
 FROM `jobs` AS i FORCE INDEX (PRIMARY)
-WHERE i.`id` = CAST(? AS SIGNED) AND CAST(CONVERT(i.`grp` USING utf8mb4) AS BINARY) = CAST(CONVERT(? USING utf8mb4) AS BINARY) AND (i.`due` IS NULL OR i.`due` <= UTC_TIMESTAMP(6))
+WHERE i.`id` = CAST(? AS DECIMAL(20)) AND CAST(CONVERT(i.`grp` USING utf8mb4) AS BINARY) = CAST(CONVERT(? USING utf8mb4) AS BINARY) AND (i.`due` IS NULL OR i.`due` <= UTC_TIMESTAMP(6))
 FOR UPDATE SKIP LOCKED;
 
 -- claim, 4: lock
@@ -99,7 +99,7 @@ SELECT COALESCE(RELEASE_LOCK(?), 0) AS released;
 -- claim, 5: given
 UPDATE JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -134,7 +134,7 @@ ORDER BY c.ORDINAL_POSITION;
 SELECT CAST(i.`id` AS CHAR) AS id
 FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -147,7 +147,7 @@ INSERT INTO `graves` (`pay`, `tries`, `reason`)
 SELECT i.`pay`, 1, g.reason
 FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -157,7 +157,7 @@ FROM JSON_TABLE(?, '$[*]' COLUMNS (
 -- deadLetter, 3: given
 DELETE i FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -166,19 +166,19 @@ DELETE i FROM JSON_TABLE(?, '$[*]' COLUMNS (
 
 -- insert, 1: r0c0, r0c1, r0c2, r1c0, r1c1, r1c2
 INSERT INTO `jobs` (`id`, `grp`, `due`)
-VALUES (CAST(? AS SIGNED), ?, CAST(? AS DATETIME(6))),
-  (CAST(? AS SIGNED), ?, CAST(? AS DATETIME(6)));
+VALUES (CAST(? AS DECIMAL(20)), ?, CAST(? AS DATETIME(6))),
+  (CAST(? AS DECIMAL(20)), ?, CAST(? AS DATETIME(6)));
 
 -- release, 1: id
 UPDATE `jobs` AS i FORCE INDEX (PRIMARY)
 SET i.`att` = GREATEST(i.`att` - 1, 1)
-WHERE i.`id` = CAST(? AS SIGNED);
+WHERE i.`id` = CAST(? AS DECIMAL(20));
 
 -- release, 2: given
 SELECT CAST(i.`id` AS CHAR) AS id
 FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -189,7 +189,7 @@ FOR UPDATE;
 -- release, 3: given
 UPDATE JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -200,13 +200,13 @@ SET i.`att` = GREATEST(i.`att` - 1, 1);
 -- retryAfter, 1: delay, id
 UPDATE `jobs` AS i FORCE INDEX (PRIMARY)
 SET i.`due` = TIMESTAMPADD(MICROSECOND, CAST(LEAST(CAST(? AS DECIMAL(30, 3)), 189000000000000) * 1000 AS SIGNED), UTC_TIMESTAMP(6))
-WHERE i.`id` = CAST(? AS SIGNED);
+WHERE i.`id` = CAST(? AS DECIMAL(20));
 
 -- retryAfter, 2: given
 SELECT CAST(i.`id` AS CHAR) AS id
 FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -217,7 +217,7 @@ FOR UPDATE;
 -- retryAfter, 3: given
 UPDATE JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -235,7 +235,7 @@ SELECT CAST(i.`id` AS CHAR) AS id,
   g.place AS turn
 FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -248,7 +248,7 @@ FOR UPDATE SKIP LOCKED;
 -- take, 2: given
 UPDATE JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',

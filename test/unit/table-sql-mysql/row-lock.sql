@@ -1,13 +1,13 @@
 -- ack, 1: id
 UPDATE `app`.`jobs` AS i FORCE INDEX (PRIMARY)
 SET i.`done` = UTC_TIMESTAMP(6)
-WHERE i.`id` = CAST(? AS SIGNED);
+WHERE i.`id` = CAST(? AS DECIMAL(20));
 
 -- ack, 2: given
 SELECT CAST(i.`id` AS CHAR) AS id
 FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -18,7 +18,7 @@ FOR UPDATE;
 -- ack, 3: given
 UPDATE JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -124,13 +124,13 @@ SET i.`grp` = ?,
     i.`due` = NULL,
     i.`done` = NULL,
     i.`why` = ?
-WHERE i.`id` = CAST(? AS SIGNED);
+WHERE i.`id` = CAST(? AS DECIMAL(20));
 
 -- deadLetter, 2: given
 SELECT CAST(i.`id` AS CHAR) AS id
 FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -141,7 +141,7 @@ FOR UPDATE;
 -- deadLetter, 3: given, group
 UPDATE JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -155,19 +155,19 @@ SET i.`grp` = ?,
 
 -- insert, 1: r0c0, r0c1, r0c2, r1c0, r1c1, r1c2
 INSERT INTO `app`.`jobs` (`id`, `grp`, `due`)
-VALUES (CAST(? AS SIGNED), ?, CAST(? AS DATETIME(6))),
-  (CAST(? AS SIGNED), ?, CAST(? AS DATETIME(6)));
+VALUES (CAST(? AS DECIMAL(20)), ?, CAST(? AS DATETIME(6))),
+  (CAST(? AS DECIMAL(20)), ?, CAST(? AS DATETIME(6)));
 
 -- retry, 1: id
 UPDATE `app`.`jobs` AS i FORCE INDEX (PRIMARY)
 SET i.`att` = LEAST(COALESCE(i.`att`, 1), 32767 - 1) + 1
-WHERE i.`id` = CAST(? AS SIGNED);
+WHERE i.`id` = CAST(? AS DECIMAL(20));
 
 -- retry, 2: given
 SELECT CAST(i.`id` AS CHAR) AS id
 FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -178,7 +178,7 @@ FOR UPDATE;
 -- retry, 3: given
 UPDATE JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -190,13 +190,13 @@ SET i.`att` = LEAST(COALESCE(i.`att`, 1), 32767 - 1) + 1;
 UPDATE `app`.`jobs` AS i FORCE INDEX (PRIMARY)
 SET i.`due` = TIMESTAMPADD(MICROSECOND, CAST(LEAST(CAST(? AS DECIMAL(30, 3)), 189000000000000) * 1000 AS SIGNED), UTC_TIMESTAMP(6)),
     i.`att` = LEAST(COALESCE(i.`att`, 1), 32767 - 1) + 1
-WHERE i.`id` = CAST(? AS SIGNED);
+WHERE i.`id` = CAST(? AS DECIMAL(20));
 
 -- retryAfter, 2: given
 SELECT CAST(i.`id` AS CHAR) AS id
 FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -207,7 +207,7 @@ FOR UPDATE;
 -- retryAfter, 3: given
 UPDATE JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -226,7 +226,7 @@ SELECT CAST(i.`id` AS CHAR) AS id,
   g.place AS turn
 FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
