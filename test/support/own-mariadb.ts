@@ -3,15 +3,37 @@ import { onTestFinished } from "vitest";
 import { startMariadb } from "./kept-server.ts";
 
 /**
- * An empty database `app` on a MariaDB of the test's own, for settings that the shared one cannot be given. It ends
- * with the test. Put such tests into `describeOn("mariadb", ...)`.
+ * A MariaDB of one file's own, for settings that the shared one cannot be given. Put its tests into
+ * `describeOn("mariadb", ...)`.
  */
-export async function ownMariadb(...options: readonly string[]): Promise<string> {
+export async function startOwnMariadb(...options: readonly string[]): Promise<OwnMariadb> {
   const { server, stop } = await startMariadb(options);
-  onTestFinished(stop);
-  if ("missing" in server) throw new Error(`MariaDB did not start: ${server.missing}`);
-  await onUrl(server.url, "CREATE DATABASE app CHARACTER SET utf8mb4");
-  return `${server.url}app`;
+  if ("missing" in server) {
+    await stop();
+    throw new Error(`MariaDB did not start: ${server.missing}`);
+  }
+  let made = 0;
+  return {
+    stop,
+    async empty() {
+      made += 1;
+      await onUrl(server.url, `CREATE DATABASE app_${made} CHARACTER SET utf8mb4`);
+      return `${server.url}app_${made}`;
+    },
+  };
+}
+
+export interface OwnMariadb {
+  /** The address of a new database. */
+  empty(): Promise<string>;
+  stop(): Promise<void>;
+}
+
+/** An empty database on such a server, which ends with the test. */
+export async function ownMariadb(...options: readonly string[]): Promise<string> {
+  const server = await startOwnMariadb(...options);
+  onTestFinished(() => server.stop());
+  return await server.empty();
 }
 
 /** Runs statements on a connection of their own; answers the last one's rows. */
