@@ -98,6 +98,7 @@ const EXACTLY = {
   nestTables: false,
   namedPlaceholders: false,
   metaAsArray: false,
+  insertIdAsNumber: false,
   typeCast: (_field: unknown, next: () => unknown) => next(),
 } as const;
 
