@@ -48,7 +48,7 @@ export class TableAdmin {
   readonly statements: TableAdministration;
   readonly dialect: Dialect;
   readonly #executor: Executor;
-  #looked: Promise<void> | undefined;
+  readonly #looked = new Map<TableDescription, Promise<void>>();
 
   /** @throws TypeError or TableError where nobody knows how to reach the table. */
   constructor(conn: Writable, table: TableDescription, { dialect }: AdminOptions = {}) {
@@ -75,21 +75,33 @@ export class TableAdmin {
     values: Values,
     on: Executor = this.#executor,
   ): Promise<Row[]> {
-    this.#looked ??= this.#look(on).catch((error: unknown) => {
-      this.#looked = undefined;
-      throw error;
-    });
-    await this.#looked;
+    await this.look(this.table, on);
     return await this.#run<Row>(statement, values, on);
   }
 
-  async #look(on: Executor): Promise<void> {
-    const { columns, name, schema } = this.table;
-    const inspect = this.dialect.inspection.columns(this.table);
+  /**
+   * Looks at the columns of a table that rows are read from, or moved into, once.
+   *
+   * @throws SchemaError as {@link ask} does.
+   */
+  async look(table: TableDescription, on: Executor = this.#executor): Promise<void> {
+    const looked =
+      this.#looked.get(table) ??
+      this.#look(table, on).catch((error: unknown) => {
+        this.#looked.delete(table);
+        throw error;
+      });
+    this.#looked.set(table, looked);
+    await looked;
+  }
+
+  async #look(table: TableDescription, on: Executor): Promise<void> {
+    const { columns, name, schema } = table;
+    const inspect = this.dialect.inspection.columns(table);
     const values = { schema: schema ?? null, table: name };
     const found = await this.#run<InspectedColumn>(inspect, values, on);
     const fault = columnFault(
-      this.table,
+      table,
       found,
       columns.map((column) => column.name),
     );

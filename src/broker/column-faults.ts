@@ -8,6 +8,13 @@ export interface InspectedColumn {
   readonly fault?: unknown;
 }
 
+/** The rows of that statement, whoever has asked it. */
+export function inspectedColumns(
+  rows: readonly Readonly<Record<string, unknown>>[],
+): readonly InspectedColumn[] {
+  return rows.map(({ fault, name, precision }) => ({ name: String(name), precision, fault }));
+}
+
 /** What keeps a session from working with one of these columns; undefined where nothing does. */
 export function columnFault(
   table: TableDescription,

@@ -157,6 +157,7 @@ class RowsInPlace implements DeadLetters {
     const { leftBehind, plan } = way(this.#place, placeOf(to), leaveBehind);
     const statement = this.#admin.statements.move(this.#place.table, plan.settings);
     const values = { from: this.#from, group: plan.group };
+    if (plan.settings.table !== undefined) await this.#admin.look(plan.settings.table);
     const ids = await this.#each(selection, (chunk) =>
       this.#admin.change(statement, chunk, values),
     );

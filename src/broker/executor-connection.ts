@@ -1,8 +1,9 @@
 /** Writing through what the library's own drivers make: connections, and sources of them. */
 import type { Connection } from "../driver/connection.ts";
 import { isConnectionSource } from "../driver/is-connection-source.ts";
+import { mysqlSessionOf } from "../driver/mysql-writing.ts";
 import { runSteps } from "../driver/run-steps.ts";
-import { hasMethods } from "../options.ts";
+import { hasMethods, isObject } from "../options.ts";
 import type { Executor } from "./executor.ts";
 import { sourceExecutor } from "./executor-source.ts";
 
@@ -15,6 +16,7 @@ export function connectionExecutor(conn: Connection, session: object = conn): Ex
   const executor: Executor = {
     database: conn.database,
     runsPrograms: true,
+    origin: isObject(conn.client) ? mysqlSessionOf(conn.client) : session,
     session,
     run: (steps) => runSteps(conn, steps),
   };

@@ -22,6 +22,7 @@ export function drizzleExecutorOf(value: unknown): Executor | undefined {
   return transactionClientExecutor({
     orm: "Drizzle",
     database,
+    origin: executor.origin,
     client: () => client,
   });
 }

@@ -21,11 +21,13 @@ export function knexExecutorOf(value: unknown): Executor | undefined {
       database,
       async (work) => await transaction(work),
       (tx) => executorIn(tx),
+      originOf(client),
     );
   }
   return transactionClientExecutor({
     orm: "Knex",
     database,
+    origin: originOf(client),
     client: () => {
       if (hasMethods(knex, ["isCompleted"]) && knex.isCompleted() === true) {
         throw new TypeError("Knex: this transaction has ended already; nothing is written");
@@ -40,6 +42,11 @@ function executorIn(tx: unknown): Executor {
   const executor = isTransaction(tx) ? knexExecutorOf(tx) : undefined;
   if (executor === undefined) throw new TypeError("Knex gave no transaction");
   return executor;
+}
+
+/** Its settings, which a transaction's client has of the one that it was made of. */
+function originOf(client: object): unknown {
+  return Reflect.get(client, "config");
 }
 
 function isTransaction(value: unknown): boolean {

@@ -28,6 +28,7 @@ export function kyselyExecutorOf(value: unknown): Executor | undefined {
       if (!isKysely(tx)) throw unknownVersion();
       return transactionExecutor(tx, database, adapter);
     },
+    adapter,
   );
 }
 
@@ -37,6 +38,7 @@ function transactionExecutor(tx: KyselyLike, database: Database, adapter: object
   if (!isKysely(plain)) throw unknownVersion();
   return {
     database,
+    origin: adapter,
     // Whoever writes here side by side shares the ids that MySQL has counted last.
     session: tx,
     async run(steps) {

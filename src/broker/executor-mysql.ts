@@ -11,6 +11,6 @@ import { sourceExecutor } from "./executor-source.ts";
 export function mysqlExecutorOf(value: unknown): Executor | undefined {
   const writing = mysqlWritingOf(value);
   if (writing === undefined) return undefined;
-  if ("source" in writing) return sourceExecutor(writing.source);
+  if ("source" in writing) return sourceExecutor(writing.source, writing.pool);
   return connectionExecutor(writing.connection, writing.session);
 }

@@ -10,15 +10,18 @@ export interface OrmTransactionClient {
   /** The ORM's name, for errors. */
   readonly orm: string;
   readonly database: "postgres" | "mysql";
+  /** See {@link Executor.origin}. */
+  readonly origin: unknown;
   /** Answers the client that the transaction is open on. @throws where it is not open any more. */
   client(): unknown;
 }
 
 /** Writes on the client that an ORM's transaction is open on. */
 export function transactionClientExecutor(transaction: OrmTransactionClient): Executor {
-  const { database, orm } = transaction;
+  const { database, origin, orm } = transaction;
   return {
     database,
+    ...(isObject(origin) && { origin }),
     runsPrograms: true,
     async run(steps, begin) {
       const client = await transaction.client();
@@ -39,9 +42,11 @@ export function ownTransactionExecutor(
   database: string,
   transaction: (work: (tx: unknown) => Promise<void>) => Promise<unknown>,
   executorIn: (tx: unknown) => Executor,
+  origin?: unknown,
 ): Executor {
   return {
     database,
+    ...(isObject(origin) && { origin }),
     runsPrograms: true,
     async run(steps, begin) {
       let results: Awaited<ReturnType<Executor["run"]>> = [];

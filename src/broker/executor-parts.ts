@@ -4,9 +4,10 @@ import type { Begin, Executor } from "./executor.ts";
 
 /** The same executor, for steps that are several statements. */
 export function runningParts(executor: Executor): Executor {
-  const { database, locking } = executor;
+  const { database, locking, origin } = executor;
   return {
     database,
+    ...(origin && { origin }),
     run: (steps, begin) => runAll(executor, steps, begin),
     ...(locking && {
       locking: (work) => locking((on, locks) => work(runningParts(on), locks)),

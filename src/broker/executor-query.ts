@@ -21,8 +21,10 @@ export function queryExecutorOf(value: unknown): Executor | undefined {
  * whether one is open, so none is opened here.
  */
 export function queryExecutor(conn: Queryable): Executor {
+  const origin = commitOf(conn)?.origin;
   return {
     database: databaseOf(conn),
+    ...(origin && { origin }),
     session: conn,
     async run(steps) {
       const results: QueryResult[] = [];

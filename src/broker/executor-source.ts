@@ -4,10 +4,14 @@ import { hasParts, runSteps } from "../driver/run-steps.ts";
 import { asError } from "../errors.ts";
 import type { Begin, Executor } from "./executor.ts";
 
-/** Writes on connections of a source, each given back behind what ran on it. */
-export function sourceExecutor(source: ConnectionSource): Executor {
+/**
+ * Writes on connections of a source, each given back behind what ran on it; `origin` is what they come from where the
+ * source is made for this.
+ */
+export function sourceExecutor(source: ConnectionSource, origin: object = source): Executor {
   return {
     database: source.database,
+    origin,
     runsPrograms: true,
     run: (steps, begin) =>
       onConnection(source, isSeveral(steps), (connection) => runOn(connection, steps, begin)),

@@ -24,6 +24,7 @@ export function typeormExecutorOf(value: unknown): Executor | undefined {
       if (isQueryRunner(own)) return runnerExecutor(own);
       throw new TypeError("TypeORM gave no manager with a query runner");
     },
+    dataSource,
   );
 }
 
@@ -38,6 +39,7 @@ function runnerExecutor(runner: QueryRunner): Executor {
   return transactionClientExecutor({
     orm: "TypeORM",
     database: databaseOf(dataSourceOf(runner)),
+    origin: dataSourceOf(runner),
     client: () => {
       if (Reflect.get(runner, "isTransactionActive") !== true) {
         throw new TypeError(

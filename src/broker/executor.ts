@@ -19,6 +19,11 @@ export interface Executor {
   readonly database: string | undefined;
   /** All that it runs at once stands on one connection, so that a step may be several statements. */
   readonly runsPrograms?: boolean;
+  /**
+   * What has the sessions that it writes on, such as their pool: they are set alike, and what was found of one is not
+   * asked of the next. Left out: nobody knows.
+   */
+  readonly origin?: object;
   /** The one session that it writes on. Left out: each run has a connection of its own. */
   readonly session?: object;
   /**

@@ -7,10 +7,13 @@ import type { HandlerFacade } from "../form/handler-transaction.ts";
  */
 export class HandlerCommit {
   readonly dialect: Dialect;
+  /** What the sessions have in common that such transactions are on. */
+  readonly origin: object;
   readonly #hooks = new Map<string, () => void>();
 
-  constructor(dialect: Dialect) {
+  constructor(dialect: Dialect, origin: object) {
     this.dialect = dialect;
+    this.origin = origin;
   }
 
   /** Runs `hook` after the commit; of several under one key the first is kept. Answers whether it is new. */
@@ -32,8 +35,8 @@ export class HandlerCommit {
 const commits = new WeakMap<object, HandlerCommit>();
 
 /** From now on writes through this `tx` are known to be a handler's. */
-export function watchCommit(tx: HandlerFacade, dialect: Dialect): HandlerCommit {
-  const commit = new HandlerCommit(dialect);
+export function watchCommit(tx: HandlerFacade, dialect: Dialect, origin: object): HandlerCommit {
+  const commit = new HandlerCommit(dialect, origin);
   commits.set(tx, commit);
   return commit;
 }

@@ -7,6 +7,7 @@ import { checkNames } from "../table/names.ts";
 import { decodeColumn, encodeColumn } from "./column-values.ts";
 import { executorOf } from "./executor.ts";
 import { commitOf } from "./handler-transactions.ts";
+import { lookBeforeInsert } from "./look-before-insert.ts";
 import type { PayloadFormat } from "./payload.ts";
 import { isNotified, wakeSleepers } from "./wake-registry.ts";
 
@@ -32,6 +33,7 @@ export type RowValues = Readonly<Record<string, unknown>>;
  * or is in one. Wakes who waits for them. Answers the rows' ids, in order.
  *
  * @throws TypeError for a property that the table has not, or a value that its column cannot take.
+ * @throws SchemaError where the session would write something else, such as a time in its own zone.
  */
 export async function insertRows(
   table: TableDescription,
@@ -46,13 +48,14 @@ export async function insertRows(
   const inserts = insertSteps(table, rows, settings);
   const groups = groupsOf(table, rows);
   const news = notices(table, conn, groups, settings);
-  const steps = [...inserts, ...news];
+  const before = lookBeforeInsert(table, dialect, executor.origin);
+  const steps = [...before, ...inserts, ...news];
   const results = await executor.run(steps, dialect.beginShort);
   wake(table, conn, groups);
   const { id } = table.roles;
   if (id === undefined) return [];
   return results
-    .slice(0, inserts.length)
+    .slice(before.length, before.length + inserts.length)
     .flatMap((result: QueryResult) => result.rows)
     .map((row) => decodeColumn(dialect, id, row.id));
 }

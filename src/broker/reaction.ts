@@ -1,5 +1,6 @@
 import type { Clock } from "../clock.ts";
 import type { ClaimedRow, Dialect } from "../dialect/dialect.ts";
+import type { ConnectionSource } from "../driver/connection.ts";
 import type { Delivery } from "../engine/delivery.ts";
 import { LeaseExpiredError } from "../errors.ts";
 import type { HandlerFacade } from "../form/handler-transaction.ts";
@@ -131,7 +132,7 @@ export class SubscriptionReaction implements Reaction {
     transaction: HandlerFacade | undefined,
   ): Promise<boolean> {
     if (transaction !== undefined) {
-      const commit = watchCommit(transaction, this.#settings.dialect);
+      const commit = watchCommit(transaction, this.#settings.dialect, this.#settings.source);
       for (const { row } of items) this.#commits.set(row, commit);
     }
     try {
@@ -251,6 +252,8 @@ export type AnyHandler = (messages: unknown, context: unknown) => unknown;
 
 export interface ReactionSettings {
   readonly queue: QueueDescription;
+  /** Whose connections the handlers' transactions are on. */
+  readonly source: ConnectionSource;
   readonly dialect: Dialect;
   readonly reader: RowReader;
   readonly handler: AnyHandler;

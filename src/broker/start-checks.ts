@@ -26,6 +26,7 @@ export async function checkStart(
   const facts = await withConnection(source, signal, async (connection) => {
     await checkVersion(settings, connection);
     const leasePrecision = await checkColumns(settings, connection);
+    await checkDestination(settings, connection);
     checkLocks(settings, connection);
     const isolation = await isolationOf(settings, connection);
     return {
@@ -51,6 +52,8 @@ export interface StartSettings {
   readonly source: ConnectionSource;
   readonly dialect: Dialect;
   readonly table: TableDescription;
+  /** The other table that the subscription's dead letters are copied into, if there is one. */
+  readonly destination?: TableDescription | undefined;
   /** All that the subscription will run, by their names. */
   statements(facts: StartFacts): ReadonlyMap<string, Statement>;
   readonly clock: Clock;
@@ -78,10 +81,7 @@ async function checkColumns(
   connection: Connection,
 ): Promise<number | undefined> {
   const label = tableLabel(table);
-  const rows = await ask<InspectedColumn>(connection, dialect.inspection.columns(table), {
-    schema: table.schema ?? null,
-    table: table.name,
-  });
+  const rows = await columnsOf(dialect, table, connection);
   if (rows.length === 0) {
     throw new FatalError(
       new SchemaError(
@@ -113,6 +113,32 @@ async function checkColumns(
     );
   }
   return Number(precision);
+}
+
+/** What is copied is written by the session as what is inserted. */
+async function checkDestination(
+  { destination: table, dialect }: StartSettings,
+  connection: Connection,
+): Promise<void> {
+  if (table === undefined || dialect.features.sessionsMayLose !== true) return;
+  const rows = await columnsOf(dialect, table, connection);
+  const fault = columnFault(
+    table,
+    rows,
+    table.columns.map(({ name }) => name),
+  );
+  if (fault !== undefined) throw new FatalError(fault);
+}
+
+async function columnsOf(
+  { inspection }: Dialect,
+  table: TableDescription,
+  connection: Connection,
+): Promise<InspectedColumn[]> {
+  return await ask<InspectedColumn>(connection, inspection.columns(table), {
+    schema: table.schema ?? null,
+    table: table.name,
+  });
 }
 
 /** Digits of a second that tell any two moments of a database's clock apart. */

@@ -207,6 +207,7 @@ export class QueueSubscription implements Subscription {
       source,
       dialect,
       table,
+      destination: table.custom?.deadLetter === undefined ? deadLetter?.settings.table : undefined,
       statements: ({ leasePrecision }) =>
         formStatements(dialect, table, claim, {
           leaseMs,
@@ -244,6 +245,7 @@ export class QueueSubscription implements Subscription {
       this.#options;
     return new SubscriptionReaction({
       queue: this.queue,
+      source,
       dialect,
       reader: this.#reader,
       handler: this.#handler,

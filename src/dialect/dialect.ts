@@ -92,6 +92,11 @@ export interface TransactionStatements {
 }
 
 export interface DialectFeatures {
+  /**
+   * A session may be set so that what it writes is stored as something else: an insert first looks for the faults that
+   * {@link TableInspection.columns} tells of, once for each source and table. Default false.
+   */
+  readonly sessionsMayLose?: boolean;
   readonly forms: readonly FormName[];
   readonly isolations: readonly IsolationLevel[];
   /** Those that the claim of a row lock opens, and so all its transaction. Default: all of `isolations`. */

@@ -27,8 +27,9 @@ export interface MariadbOptions {
  * Connections to MariaDB or MySQL from a pool of `mariadb`. The pool stays yours: intray never ends it.
  *
  * Statements go as prepared ones, so no setting of the session changes what a value means. What the library reads
- * it reads as text, whatever `bigIntAsNumber`, `timezone` or `dateStrings` say; what a handler's own queries answer
- * is as the pool is set.
+ * it reads as text, whatever `bigIntAsNumber`, `timezone` or `dateStrings` say; how a handler's own queries answer
+ * numbers and times is as the pool is set. Their rows are objects by the columns' names, and no `typeCast` changes
+ * what is in them, whatever the pool says; through `tx.client` all is as the pool is set.
  *
  * @example
  * import mariadb from "mariadb";
@@ -77,4 +78,12 @@ function driverOf(client: MariadbConnectionLike): MysqlClient {
   };
 }
 
-const AS_OBJECTS = { rowsAsArray: false, nestTables: false, metaAsArray: false } as const;
+/** Whatever the pool is set to. An id that no number holds would be an error behind an INSERT that is done. */
+const AS_OBJECTS = {
+  rowsAsArray: false,
+  nestTables: false,
+  namedPlaceholders: false,
+  metaAsArray: false,
+  insertIdAsNumber: false,
+  typeCast: undefined,
+} as const;

@@ -8,7 +8,7 @@ type Methods<Name extends string> = Record<Name, (...args: unknown[]) => unknown
 
 /** What a value of these drivers is: a source of connections, or the one connection that it is. */
 export type MysqlWriting =
-  | { readonly source: ConnectionSource }
+  | { readonly source: ConnectionSource; readonly pool: object }
   | { readonly connection: Connection; readonly session: object };
 
 /**
@@ -18,16 +18,16 @@ export type MysqlWriting =
  */
 export function mysqlWritingOf(value: unknown): MysqlWriting | undefined {
   if (hasMethods(value, ["getConnection", "query"])) {
-    return { source: sourceOf(promised(value) ?? awaited(value)) };
+    return { source: sourceOf(promised(value) ?? awaited(value)), pool: value };
   }
   if (!hasMethods(value, ["query", "beginTransaction", "commit", "rollback"])) return undefined;
   const client = promised(value) ?? awaited(value);
   if (!isClient(client)) throw wrongPackage("mysql");
-  return { connection: connectionOn(client), session: sessionOf(value) };
+  return { connection: connectionOn(client), session: mysqlSessionOf(value) };
 }
 
 /** One connection has several faces in mysql2: its own, and one for promises each time that it is asked. */
-function sessionOf(value: object): object {
+export function mysqlSessionOf(value: object): object {
   const core: unknown = Reflect.get(value, "connection");
   return isObject(core) ? core : value;
 }
@@ -98,6 +98,7 @@ const EXACTLY = {
   nestTables: false,
   namedPlaceholders: false,
   metaAsArray: false,
+  insertIdAsNumber: false,
   typeCast: (_field: unknown, next: () => unknown) => next(),
 } as const;
 

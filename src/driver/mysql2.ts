@@ -20,8 +20,9 @@ export interface Mysql2ConnectionLike extends GuardableMysqlClient {
  * Connections to MySQL or MariaDB from a pool of `mysql2`. The pool stays yours: intray never ends it.
  *
  * Statements go as prepared ones, so no setting of the session changes what a value means. What the library reads
- * it reads as text, whatever `supportBigNumbers`, `timezone` or `dateStrings` say; what a handler's own queries
- * answer is as the pool is set.
+ * it reads as text, whatever `supportBigNumbers`, `timezone` or `dateStrings` say; how a handler's own queries answer
+ * numbers and times is as the pool is set. Their rows are objects by the columns' names, and no `typeCast` changes
+ * what is in them, whatever the pool says; through `tx.client` all is as the pool is set.
  *
  * @example
  * import mysql from "mysql2/promise";
@@ -79,17 +80,32 @@ const heard = new WeakSet<object>();
 
 function driverOf(client: Mysql2ConnectionLike): MysqlClient {
   hearErrors(client);
+  const options = castsValues(client) ? { ...AS_OBJECTS, typeCast: asItIs } : AS_OBJECTS;
   return {
     client,
-    query: async (sql) => first(await client.query({ ...AS_OBJECTS, sql })),
+    query: async (sql) => first(await client.query({ ...options, sql })),
     execute: async (sql, values) =>
-      first(await client.execute({ ...AS_OBJECTS, sql, values: [...values] })),
+      first(await client.execute({ ...options, sql, values: [...values] })),
     release: () => client.release(),
     destroy: () => client.destroy(),
   };
 }
 
+/** Whatever the pool is set to. */
 const AS_OBJECTS = { rowsAsArray: false, nestTables: false, namedPlaceholders: false } as const;
+
+/** Takes the place of the pool's own, which nothing but a function does. */
+function asItIs(_field: unknown, next: () => unknown): unknown {
+  return next();
+}
+
+/** Whether the pool has a `typeCast` of its own, or takes all values for bytes. */
+function castsValues(client: object): boolean {
+  const core: unknown = Reflect.get(client, "connection");
+  const config: unknown = isObject(core) ? core["config"] : undefined;
+  const typeCast: unknown = isObject(config) ? config["typeCast"] : undefined;
+  return typeCast !== undefined && typeCast !== true;
+}
 
 /** The driver's answer is a pair: what was answered, and its columns. */
 function first(answer: unknown): unknown {

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Broker } from "../../src/broker/broker.ts";
 import { inboxTable } from "../../src/broker/inbox-table.ts";
 import { types } from "../../src/dialect/sqlite/types.ts";
 import { fromBetterSqlite3, type SqliteDatabaseLike } from "../../src/driver/better-sqlite3.ts";
@@ -50,6 +51,7 @@ try {
   await counts();
   await lockedFiles();
   await releases();
+  await handlers();
   console.log(JSON.stringify(facts));
 } finally {
   rmSync(folder, { recursive: true, force: true });
@@ -128,6 +130,37 @@ async function counts(): Promise<void> {
   }
   facts.counts = counted;
   await connection.release();
+  source.close();
+}
+
+/** A handler's transaction on a file, and what would end it. */
+async function handlers(): Promise<void> {
+  const source = adapt(() => new Database(join(folder, "handlers.db")), { max: 4 });
+  const setup = await source.connect();
+  for (const statement of Jobs.ddl("sqlite")) await setup.query(statement);
+  await setup.query("CREATE TABLE effects (what TEXT)");
+  await Jobs.insert(setup, { big: 1n, payload: Buffer.from("{}") });
+  const broker = new Broker(source, { pollIntervalMs: 20 });
+  const said: string[] = [];
+  const handled = new Promise<void>((resolve) => {
+    broker.subscribe(Jobs.queue({ name: "jobs" }), { transactional: true }, async (_, { tx }) => {
+      await tx.query("SAVEPOINT mine");
+      await tx.query("INSERT INTO effects VALUES ('before')");
+      for (const text of ["ROLLBACK TRANSACTION mine", "END TRANSACTION mine"]) {
+        await tx.query(text).catch((error: unknown) => said.push(String(error)));
+      }
+      await tx.query("ROLLBACK TRANSACTION TO mine");
+      await tx.query("INSERT INTO effects VALUES ('after')");
+      resolve();
+    });
+  });
+  await broker.start();
+  await handled;
+  await broker.stop();
+  const { rows: effects } = await setup.query("SELECT what FROM effects");
+  const { rows: left } = await setup.query("SELECT id FROM jobs");
+  facts["handlers"] = [said.map((each) => each.split(" is refused here")[0]), effects, left];
+  await setup.release();
   source.close();
 }
 

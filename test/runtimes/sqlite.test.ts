@@ -31,6 +31,7 @@ const FACTS = {
   waitsForFile: true,
   givesUp: "locked",
   leftAfterRelease: [{ n: 0 }],
+  handlers: [["TransactionError: ROLLBACK", "TransactionError: END"], [{ what: "after" }], []],
 };
 
 /** Which drivers each runtime has. Node 20 has none of its own. */
@@ -51,7 +52,7 @@ beforeAll(async () => {
 
 describe.each(runtimes.map((each) => [each.name, each] as const))("%s", (_name, runtime) => {
   test.for(driversOf(runtime))(
-    "4, 20: values, locked files and releases: %s",
+    "4, 20, 63: values, locked files, releases and handlers: %s",
     async (driver, context) => {
       if (!isInstalled(runtime)) context.skip(`${runtime.name} is not made for this platform`);
       const program = new Program(runtime, "sqlite-facts.mjs", folder, {

@@ -20,15 +20,15 @@ export function startPostgres(): Promise<StartedServer> {
   return startKept("./postgres-keeper.mjs");
 }
 
-/** The same of MariaDB, where it is installed. */
-export function startMariadb(): Promise<StartedServer> {
-  return startKept("./mariadb-keeper.mjs");
+/** The same of MariaDB, where it is installed; `options` of the server's own, such as `--sql-mode=`. */
+export function startMariadb(options: readonly string[] = []): Promise<StartedServer> {
+  return startKept("./mariadb-keeper.mjs", options);
 }
 
-async function startKept(program: string): Promise<StartedServer> {
+async function startKept(program: string, options: readonly string[] = []): Promise<StartedServer> {
   const path = fileURLToPath(new URL(program, import.meta.url));
   // Its own process group: a Ctrl-C in the terminal goes to the test runner alone.
-  const keeper = spawn(process.execPath, [path], {
+  const keeper = spawn(process.execPath, [path, ...options], {
     stdio: ["pipe", "pipe", "inherit"],
     detached: true,
   });

@@ -1,7 +1,7 @@
 /**
  * Holds one throw-away MariaDB server for a test run, in a process of its own: it stops the server and removes its
  * folder when its standard input closes, however the test run ends. The server is the machine's own program where it
- * has one, on a data folder of ours.
+ * has one, on a data folder of ours. Arguments are options of the server.
  *
  * Says one line on standard output: {"url": "..."} or {"missing": "why"}.
  */
@@ -80,6 +80,7 @@ async function start() {
         "--innodb-flush-log-at-trx-commit=0",
         "--innodb-doublewrite=0",
         "--innodb-log-file-size=32M",
+        ...process.argv.slice(2),
         ...standing,
         ...user,
       ],

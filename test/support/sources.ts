@@ -384,7 +384,8 @@ function connectPostgresJs(url: string, max: number, endDeadlineS: number): Conn
   return { source: fromPostgresJs(sql), end: () => sql.end({ timeout: endDeadlineS }) };
 }
 
-function connectMysql2(url: string, max: number): Connected {
+/** Also for tests of that driver alone. */
+export function connectMysql2(url: string, max: number): Connected {
   const pool = mysql.createPool({ uri: url, connectionLimit: max });
   return { source: fromMysql2(pool), end: () => pool.end() };
 }

@@ -36,13 +36,15 @@ export async function checkTable(
 ): Promise<CheckedTable> {
   const names = longNames(table, dialect.features.longestName, dialect.name);
   if (names.length > 0) return refused(table, names);
-  const shape = await shapeOf(table, dialect, connection);
+  const rows = await catalogueOf(table, dialect, connection);
+  const shape = shapeBy(rows);
   if (shape.size === 0) {
     return refused(table, [
       `the database has no table ${tableLabel(table)}: create it ("intray ddl" prints how), or correct its name and schema`,
     ]);
   }
-  const compared = compareTable(table, shape, dialect);
+  const { advice, problems } = compareTable(table, shape, dialect);
+  const compared = { advice, problems: [...problems, ...faultsBeside(problems, rows, table)] };
   let statements: ReadonlyMap<string, Statement>;
   try {
     statements = tableStatements(table, dialect, takesDeadLetters);
@@ -76,18 +78,49 @@ type CatalogueRow = Omit<ColumnShape, "nullable"> & {
   readonly name: string;
   /** As the database tells truth. */
   readonly nullable: unknown;
+  /** See the dialects' `TableInspection`. */
+  readonly fault?: unknown;
 };
 
 /** Empty where the database has no such table. */
 export async function shapeOf(
   table: TableDescription,
-  { inspection }: Dialect,
+  dialect: Dialect,
   connection: Connection,
 ): Promise<TableShape> {
-  const rows = await ask<CatalogueRow>(connection, inspection.columns(table), {
+  return shapeBy(await catalogueOf(table, dialect, connection));
+}
+
+async function catalogueOf(
+  table: TableDescription,
+  { inspection }: Dialect,
+  connection: Connection,
+): Promise<CatalogueRow[]> {
+  return await ask<CatalogueRow>(connection, inspection.columns(table), {
     schema: table.schema ?? null,
     table: table.name,
   });
+}
+
+/** What is wrong with described columns as the session sees them; what is all of theirs, once. */
+function faultsBeside(
+  problems: readonly Finding[],
+  rows: readonly CatalogueRow[],
+  { columns }: TableDescription,
+): Finding[] {
+  const told = new Set(problems.map(({ column }) => column));
+  const faults = new Map<string, string>();
+  for (const { fault, name } of rows) {
+    const isNews = typeof fault === "string" && !faults.has(fault) && !told.has(name);
+    if (isNews && columns.some((column) => column.name === name)) faults.set(fault, name);
+  }
+  return [...faults].map(([fault, column]) => ({
+    column,
+    message: `column "${column}" ${fault}`,
+  }));
+}
+
+function shapeBy(rows: readonly CatalogueRow[]): TableShape {
   return new Map(
     rows.map(({ generated, name, nullable, type }) => [
       name,

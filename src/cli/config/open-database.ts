@@ -15,7 +15,7 @@ export async function withConfigured<T>(
   { path }: Config,
   { name, url }: ConfiguredDatabase,
   use: (database: Database) => Promise<T>,
-  settings: Pick<OpenSettings, "timeZone"> = { timeZone: "UTC" },
+  settings: Pick<OpenSettings, "sessions"> = { sessions: "exact" },
 ): Promise<T> {
   if (url === undefined) {
     throw new CliError(

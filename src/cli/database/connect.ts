@@ -12,8 +12,8 @@ export async function connect(
   url: string,
   settings: Partial<OpenSettings> = {},
 ): Promise<Database> {
-  const { folder = process.cwd(), max = 2, timeZone = "UTC" } = settings;
-  const all: OpenSettings = { folder, max, timeZone };
+  const { folder = process.cwd(), max = 2, sessions = "exact" } = settings;
+  const all: OpenSettings = { folder, max, sessions };
   const kind = kindOf(url);
   if (kind === undefined) throw new UsageError(`the database's URL takes ${knownUrls()}`);
   let opened: Opened | undefined;

@@ -14,10 +14,10 @@ export interface OpenSettings {
   /** Where the path of a file starts. */
   readonly folder: string;
   /**
-   * The time zone of the sessions, where a database tells times in it: "server" is what the server gives to
-   * services.
+   * How sessions are set where that changes values, as a time zone or a lenient mode does: "exact", or "server": as
+   * the server gives them to services.
    */
-  readonly timeZone: "UTC" | "server";
+  readonly sessions: "exact" | "server";
 }
 
 /** What a driver has open. */

@@ -23,7 +23,9 @@ export const mysqlKind: DatabaseKind = {
   },
 };
 
-const IN_UTC = "SET time_zone = '+00:00'";
+/** Times in UTC, and an error for what does not fit. */
+const EXACT =
+  "SET time_zone = '+00:00', sql_mode = CONCAT_WS(',', NULLIF(@@sql_mode, ''), 'STRICT_TRANS_TABLES')";
 
 interface Mysql2Module {
   createPool(options: object): Mysql2Pool;
@@ -40,13 +42,13 @@ interface Mysql2Client {
 
 async function withMysql2(
   url: string,
-  { max, timeZone }: OpenSettings,
+  { max, sessions }: OpenSettings,
 ): Promise<Opened | undefined> {
   const mysql = await loadModule("mysql2/promise");
   if (!isMysql2(mysql)) return undefined;
   const pool = mysql.createPool({ uri: url, connectionLimit: max, connectTimeout: CONNECT_MS });
   // Before all that is asked of the connection, which it does in order.
-  if (timeZone === "UTC") pool.on("connection", (connection) => void connection.query(IN_UTC));
+  if (sessions === "exact") pool.on("connection", (connection) => void connection.query(EXACT));
   return { source: fromMysql2(pool), close: () => pool.end() };
 }
 
@@ -61,11 +63,11 @@ interface MariadbModule {
 
 async function withMariadb(
   url: string,
-  { max, timeZone }: OpenSettings,
+  { max, sessions }: OpenSettings,
 ): Promise<Opened | undefined> {
   const mariadb = await loadModule("mariadb");
   if (!isMariadb(mariadb)) return undefined;
-  const settings = { connectTimeout: CONNECT_MS, ...(timeZone === "UTC" && { initSql: IN_UTC }) };
+  const settings = { connectTimeout: CONNECT_MS, ...(sessions === "exact" && { initSql: EXACT }) };
   // A pool keeps trying, and then tells of itself and not of what was wrong.
   const first = await mariadb.createConnection(mariadbUrl(url, settings));
   await first.end();

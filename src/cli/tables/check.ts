@@ -108,8 +108,8 @@ async function checkDatabase(config: Config, each: ConfiguredDatabase): Promise<
         }
         return { name: each.name, server, tables };
       }),
-    // What is wrong with columns in the server's zone is to be seen.
-    { timeZone: "server" },
+    // What is wrong with columns in the sessions that the server gives is to be seen.
+    { sessions: "server" },
   );
 }
 

@@ -29,10 +29,14 @@ const ENDS_SESSION: ReadonlySet<number> = new Set([
   1161,
   1184, // aborted connection
   1927, // killed (MariaDB)
+  3169, // killed (MySQL)
   4031, // idle for too long (MySQL)
 ]);
 
-/** Whether the same again may work: a deadlock, a lock that was not free in time, a row that had changed. */
+/**
+ * Whether the same again may work: a deadlock, a lock that was not free in time, a row that had changed, a
+ * statement that was interrupted from outside and so says nothing of itself.
+ */
 export function isTransient(error: unknown): boolean {
   const errno = serverErrno(error);
   return errno !== undefined && TRANSIENT.has(errno);
@@ -40,10 +44,15 @@ export function isTransient(error: unknown): boolean {
 
 const TRANSIENT: ReadonlySet<number> = new Set([
   1020, // the row has changed since the snapshot was taken (MariaDB)
+  1028, // sorting was interrupted
   1205, // lock wait timeout
   1213, // deadlock
+  1317, // interrupted: KILL QUERY, a shutdown
   1412, // the table's definition has changed
   1614, // deadlock of a branch
+  1615, // to be prepared again
+  1969, // longer than max_statement_time (MariaDB)
+  3024, // longer than max_execution_time (MySQL)
   3058, // deadlock of user-level locks
   3101, // the group's certification refused the transaction (MySQL)
   3572, // not free, and it was not to wait (MySQL)

@@ -46,6 +46,7 @@ export const mysql: Dialect = {
     // Where even a plain SELECT locks what it reads, claims wait for each other.
     conflictingIsolations: ["serializable"],
     errorsAbortTransactions: false,
+    sessionsMayLose: true,
     longestName,
     mostParameters: 65_535,
   },

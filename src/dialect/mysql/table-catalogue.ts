@@ -20,6 +20,12 @@ const HAS_EVERY_CHARACTER = `(@@session.character_set_client = 'utf8mb4'
 const LOSES_CHARACTERS =
   ", which does not have every character: connect with the character set utf8mb4";
 
+const IS_STRICT = `(FIND_IN_SET('STRICT_TRANS_TABLES', @@session.sql_mode) > 0
+    OR FIND_IN_SET('STRICT_ALL_TABLES', @@session.sql_mode) > 0)`;
+
+const CUTS_VALUES =
+  "is written in a session whose sql_mode has neither STRICT_TRANS_TABLES nor STRICT_ALL_TABLES, and so cuts or changes what does not fit without a word: add STRICT_TRANS_TABLES to the sql_mode of the server, or of each session of the pool";
+
 /**
  * A row a column: `name`, `type` as the database writes it, `nullable`, `generated` (never, byDefault,
  * always), `precision` of a time. No rows: there is no such table.
@@ -40,6 +46,7 @@ export function columnsStatement({ name, schema }: TableDescription): Statement 
     WHEN c.DATA_TYPE = 'timestamp' AND NOT ${IS_UTC} THEN ${literal(TELLS_LOCAL_TIME)}
     WHEN (c.DATA_TYPE = 'json' OR c.CHARACTER_SET_NAME <> 'ascii') AND NOT ${HAS_EVERY_CHARACTER}
       THEN CONCAT('is text, and the session is in ', @@session.character_set_client, ${literal(LOSES_CHARACTERS)})
+    WHEN NOT ${IS_STRICT} THEN ${literal(CUTS_VALUES)}
   END AS fault
 FROM information_schema.COLUMNS AS c
 WHERE c.TABLE_SCHEMA = ${schema === undefined ? "DATABASE()" : literal(schema)} AND c.TABLE_NAME = ${literal(name)}

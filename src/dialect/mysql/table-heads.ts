@@ -2,6 +2,7 @@
 import type { ClaimSettings } from "../dialect.ts";
 import { all, isTextual, type TableSql } from "./table-names.ts";
 import { firstRow, place, placed } from "./table-order.ts";
+import { WHOLE_64 } from "./types.ts";
 
 /** How many groups one claim looks at, where it reads every group. */
 export const groupsLookedAt = 500;
@@ -92,6 +93,10 @@ function someGroup(sql: TableSql): string {
     LIMIT 1)`;
   if (id === undefined || isTextual(id))
     return `COALESCE(${some(`g.${sql.id} >= ${sql.param("randomText")}`)}, ${some()})`;
-  const pivot = `(SELECT MIN(m.${sql.id}) + FLOOR(CAST(${sql.param("random")} AS DECIMAL(20, 19)) * (MAX(m.${sql.id}) - MIN(m.${sql.id}) + 1)) FROM ${sql.name} AS m)`;
+  // The difference of two 64-bit numbers may have 65.
+  const [least, most] = ["MIN", "MAX"].map((of) =>
+    id.type === "decimal" ? `${of}(m.${sql.id})` : `CAST(${of}(m.${sql.id}) AS ${WHOLE_64})`,
+  );
+  const pivot = `(SELECT ${least} + FLOOR(CAST(${sql.param("random")} AS DECIMAL(20, 19)) * (${most} - ${least} + 1)) FROM ${sql.name} AS m)`;
   return `COALESCE(${some(`g.${sql.id} >= ${pivot}`)}, ${some()})`;
 }

@@ -8,7 +8,7 @@ import { tableLabel } from "../../table/description.ts";
 import type { Statement, Values } from "../statement.ts";
 import { givenText } from "./given.ts";
 import { instant, later, quoted, sqlTime, time } from "./sql.ts";
-import { types } from "./types.ts";
+import { types, WHOLE_64 } from "./types.ts";
 
 /** The quoted table, in two parts where there is a schema: another database of the server. */
 export function tableName({ schema, name }: TableDescription): string {
@@ -87,9 +87,11 @@ export class TableSql {
     return isTextual(this.#idColumn);
   }
 
-  /** The type of ids that are decimals: text would be compared with them as a floating point number. */
+  /** The type of ids that BIGINT may not hold: text would be compared with them as a floating point number. */
   get exactId(): string | undefined {
-    return this.#idColumn.type === "decimal" ? "DECIMAL(65, 30)" : undefined;
+    const { type } = this.#idColumn;
+    if (type === "decimal") return "DECIMAL(65, 30)";
+    return type === "bigint" ? WHOLE_64 : undefined;
   }
 
   /** The parameter `id`, or another, as a value of the id column. */

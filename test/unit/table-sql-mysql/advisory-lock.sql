@@ -1,12 +1,12 @@
 -- ack, 1: id
 DELETE FROM i USING `jobs` AS i FORCE INDEX (PRIMARY)
-WHERE i.`id` = CAST(? AS SIGNED);
+WHERE i.`id` = CAST(? AS DECIMAL(20));
 
 -- ack, 2: given
 SELECT CAST(i.`id` AS CHAR) AS id
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -17,7 +17,7 @@ FOR UPDATE;
 -- ack, 3: given
 DELETE i FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -90,7 +90,7 @@ SELECT CAST(i.`id` AS CHAR) AS id,
   CONCAT('job-', COALESCE(CAST(i.`id` AS CHAR), ''), '/', COALESCE(CAST(i.`grp` AS CHAR), '')) AS `key`,
   CAST(i.`pay` AS CHAR) AS c0, CASE WHEN CHAR_LENGTH(CONCAT(COALESCE(DATABASE(), ''), '.', CONCAT('job-', COALESCE(CAST(i.`id` AS CHAR), ''), '/', COALESCE(CAST(i.`grp` AS CHAR), '')))) > 64 THEN SHA2(CONCAT(COALESCE(DATABASE(), ''), '.', CONCAT('job-', COALESCE(CAST(i.`id` AS CHAR), ''), '/', COALESCE(CAST(i.`grp` AS CHAR), ''))), 256) ELSE CONCAT(COALESCE(DATABASE(), ''), '.', CONCAT('job-', COALESCE(CAST(i.`id` AS CHAR), ''), '/', COALESCE(CAST(i.`grp` AS CHAR), ''))) END AS `lock`
 FROM `jobs` AS i FORCE INDEX (PRIMARY)
-WHERE i.`id` = CAST(? AS SIGNED) AND CAST(CONVERT(i.`grp` USING utf8mb4) AS BINARY) = CAST(CONVERT(? USING utf8mb4) AS BINARY) AND (i.`due` IS NULL OR i.`due` <= UTC_TIMESTAMP(6))
+WHERE i.`id` = CAST(? AS DECIMAL(20)) AND CAST(CONVERT(i.`grp` USING utf8mb4) AS BINARY) = CAST(CONVERT(? USING utf8mb4) AS BINARY) AND (i.`due` IS NULL OR i.`due` <= UTC_TIMESTAMP(6))
 FOR UPDATE SKIP LOCKED;
 
 -- claim, 4: lock
@@ -99,7 +99,7 @@ SELECT COALESCE(RELEASE_LOCK(?), 0) AS released;
 -- claim, 5: given
 UPDATE (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -125,6 +125,8 @@ SELECT
     WHEN (c.DATA_TYPE = 'json' OR c.CHARACTER_SET_NAME <> 'ascii') AND NOT (@@session.character_set_client = 'utf8mb4'
     AND COALESCE(@@session.character_set_results, 'utf8mb4') = 'utf8mb4')
       THEN CONCAT('is text, and the session is in ', @@session.character_set_client, ', which does not have every character: connect with the character set utf8mb4')
+    WHEN NOT (FIND_IN_SET('STRICT_TRANS_TABLES', @@session.sql_mode) > 0
+    OR FIND_IN_SET('STRICT_ALL_TABLES', @@session.sql_mode) > 0) THEN 'is written in a session whose sql_mode has neither STRICT_TRANS_TABLES nor STRICT_ALL_TABLES, and so cuts or changes what does not fit without a word: add STRICT_TRANS_TABLES to the sql_mode of the server, or of each session of the pool'
   END AS fault
 FROM information_schema.COLUMNS AS c
 WHERE c.TABLE_SCHEMA = DATABASE() AND c.TABLE_NAME = 'jobs'
@@ -134,7 +136,7 @@ ORDER BY c.ORDINAL_POSITION;
 SELECT CAST(i.`id` AS CHAR) AS id
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -147,7 +149,7 @@ INSERT INTO `graves` (`pay`, `tries`, `reason`)
 SELECT i.`pay`, 1, g.reason
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -157,7 +159,7 @@ FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
 -- deadLetter, 3: given
 DELETE i FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -166,19 +168,19 @@ DELETE i FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
 
 -- insert, 1: r0c0, r0c1, r0c2, r1c0, r1c1, r1c2
 INSERT INTO `jobs` (`id`, `grp`, `due`)
-VALUES (CAST(? AS SIGNED), ?, CAST(? AS DATETIME(6))),
-  (CAST(? AS SIGNED), ?, CAST(? AS DATETIME(6)));
+VALUES (CAST(? AS DECIMAL(20)), ?, CAST(? AS DATETIME(6))),
+  (CAST(? AS DECIMAL(20)), ?, CAST(? AS DATETIME(6)));
 
 -- release, 1: id
 UPDATE `jobs` AS i FORCE INDEX (PRIMARY)
 SET i.`att` = GREATEST(i.`att` - 1, 1)
-WHERE i.`id` = CAST(? AS SIGNED);
+WHERE i.`id` = CAST(? AS DECIMAL(20));
 
 -- release, 2: given
 SELECT CAST(i.`id` AS CHAR) AS id
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -189,7 +191,7 @@ FOR UPDATE;
 -- release, 3: given
 UPDATE (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -200,13 +202,13 @@ SET i.`att` = GREATEST(i.`att` - 1, 1);
 -- retryAfter, 1: delay, id
 UPDATE `jobs` AS i FORCE INDEX (PRIMARY)
 SET i.`due` = TIMESTAMPADD(MICROSECOND, CAST(LEAST(CAST(? AS DECIMAL(30, 3)), 189000000000000) * 1000 AS SIGNED), UTC_TIMESTAMP(6))
-WHERE i.`id` = CAST(? AS SIGNED);
+WHERE i.`id` = CAST(? AS DECIMAL(20));
 
 -- retryAfter, 2: given
 SELECT CAST(i.`id` AS CHAR) AS id
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -217,7 +219,7 @@ FOR UPDATE;
 -- retryAfter, 3: given
 UPDATE (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -235,7 +237,7 @@ SELECT CAST(i.`id` AS CHAR) AS id,
   g.place AS turn
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -248,7 +250,7 @@ FOR UPDATE SKIP LOCKED;
 -- take, 2: given
 UPDATE (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',

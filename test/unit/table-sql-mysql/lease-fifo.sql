@@ -1,12 +1,12 @@
 -- ack, 1: id, token, attempt
 DELETE FROM i USING `jobs` AS i FORCE INDEX (PRIMARY)
-WHERE i.`id` = CAST(? AS SIGNED) AND i.`lease` = CAST(? AS DATETIME(6)) AND i.`att` = CAST(? AS SIGNED);
+WHERE i.`id` = CAST(? AS DECIMAL(20)) AND i.`lease` = CAST(? AS DATETIME(6)) AND i.`att` = CAST(? AS SIGNED);
 
 -- ack, 2: given
 SELECT CAST(i.`id` AS CHAR) AS id
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -17,7 +17,7 @@ FOR UPDATE;
 -- ack, 3: given
 DELETE i FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -26,13 +26,13 @@ DELETE i FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
 
 -- ackOrFail, 1: id, token, attempt
 DELETE FROM i USING `jobs` AS i FORCE INDEX (PRIMARY)
-WHERE i.`id` = CAST(? AS SIGNED) AND i.`lease` = CAST(? AS DATETIME(6)) AND i.`att` = CAST(? AS SIGNED);
+WHERE i.`id` = CAST(? AS DECIMAL(20)) AND i.`lease` = CAST(? AS DATETIME(6)) AND i.`att` = CAST(? AS SIGNED);
 
 -- ackOrFail, 2: given
 SELECT CAST(i.`id` AS CHAR) AS id
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -43,7 +43,7 @@ FOR UPDATE;
 -- ackOrFail, 3: given
 DELETE i FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -82,7 +82,7 @@ FOR UPDATE SKIP LOCKED;
 SELECT CAST(o.`id` AS CHAR) AS id, CAST(i.`id` AS CHAR) AS head
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -96,7 +96,7 @@ WHERE o.`id` <> i.`id`;
 SELECT CAST(i.`id` AS CHAR) AS id
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -108,7 +108,7 @@ FOR UPDATE SKIP LOCKED;
 -- claim, 4: given
 UPDATE (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -119,7 +119,7 @@ SET i.`lease` = NULL;
 -- claim, 5: given
 UPDATE (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -132,7 +132,7 @@ SET i.`lease` = CAST(g.token AS DATETIME(6)),
 WITH RECURSIVE start AS (
   SELECT COALESCE((SELECT g.`grp`
     FROM `jobs` AS g
-    WHERE g.`grp` IS NOT NULL AND g.`id` >= (SELECT MIN(m.`id`) + FLOOR(CAST(? AS DECIMAL(20, 19)) * (MAX(m.`id`) - MIN(m.`id`) + 1)) FROM `jobs` AS m)
+    WHERE g.`grp` IS NOT NULL AND g.`id` >= (SELECT CAST(MIN(m.`id`) AS DECIMAL(20)) + FLOOR(CAST(? AS DECIMAL(20, 19)) * (CAST(MAX(m.`id`) AS DECIMAL(20)) - CAST(MIN(m.`id`) AS DECIMAL(20)) + 1)) FROM `jobs` AS m)
     ORDER BY g.`id`
     LIMIT 1), (SELECT g.`grp`
     FROM `jobs` AS g
@@ -204,7 +204,7 @@ FOR UPDATE SKIP LOCKED;
 SELECT CAST(o.`id` AS CHAR) AS id, CAST(i.`id` AS CHAR) AS head
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -218,7 +218,7 @@ WHERE o.`id` <> i.`id`;
 SELECT CAST(i.`id` AS CHAR) AS id
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -230,7 +230,7 @@ FOR UPDATE SKIP LOCKED;
 -- claim of every group, 4: given
 UPDATE (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -241,7 +241,7 @@ SET i.`lease` = NULL;
 -- claim of every group, 5: given
 UPDATE (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -268,6 +268,8 @@ SELECT
     WHEN (c.DATA_TYPE = 'json' OR c.CHARACTER_SET_NAME <> 'ascii') AND NOT (@@session.character_set_client = 'utf8mb4'
     AND COALESCE(@@session.character_set_results, 'utf8mb4') = 'utf8mb4')
       THEN CONCAT('is text, and the session is in ', @@session.character_set_client, ', which does not have every character: connect with the character set utf8mb4')
+    WHEN NOT (FIND_IN_SET('STRICT_TRANS_TABLES', @@session.sql_mode) > 0
+    OR FIND_IN_SET('STRICT_ALL_TABLES', @@session.sql_mode) > 0) THEN 'is written in a session whose sql_mode has neither STRICT_TRANS_TABLES nor STRICT_ALL_TABLES, and so cuts or changes what does not fit without a word: add STRICT_TRANS_TABLES to the sql_mode of the server, or of each session of the pool'
   END AS fault
 FROM information_schema.COLUMNS AS c
 WHERE c.TABLE_SCHEMA = DATABASE() AND c.TABLE_NAME = 'jobs'
@@ -277,7 +279,7 @@ ORDER BY c.ORDINAL_POSITION;
 SELECT CAST(i.`id` AS CHAR) AS id
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -290,7 +292,7 @@ INSERT INTO `graves` (`pay`, `tries`, `reason`)
 SELECT i.`pay`, 1, g.reason
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -300,7 +302,7 @@ FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
 -- deadLetter, 3: given
 DELETE i FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -312,7 +314,7 @@ SELECT CAST(i.`id` AS CHAR) AS id,
   CAST(TIMESTAMPADD(MICROSECOND, CAST(LEAST(CAST(? AS DECIMAL(30, 3)), 189000000000000) * 1000 AS SIGNED), UTC_TIMESTAMP(6)) AS CHAR) AS token
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -324,7 +326,7 @@ FOR UPDATE SKIP LOCKED;
 SELECT CAST(i.`id` AS CHAR) AS id
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -334,7 +336,7 @@ FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
 -- extend, 3: given
 UPDATE (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -348,7 +350,7 @@ SELECT CAST(i.`id` AS CHAR) AS id,
   CAST(TIMESTAMPADD(MICROSECOND, CAST(LEAST(CAST(? AS DECIMAL(30, 3)), 189000000000000) * 1000 AS SIGNED), UTC_TIMESTAMP(6)) AS CHAR) AS until
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -360,7 +362,7 @@ FOR UPDATE SKIP LOCKED;
 SELECT CAST(i.`id` AS CHAR) AS id
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -369,14 +371,14 @@ FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
 
 -- insert, 1: r0c0, r0c1, r0c2, r1c0, r1c1, r1c2
 INSERT INTO `jobs` (`id`, `grp`, `due`)
-VALUES (CAST(? AS SIGNED), ?, CAST(? AS DATETIME(6))),
-  (CAST(? AS SIGNED), ?, CAST(? AS DATETIME(6)));
+VALUES (CAST(? AS DECIMAL(20)), ?, CAST(? AS DATETIME(6))),
+  (CAST(? AS DECIMAL(20)), ?, CAST(? AS DATETIME(6)));
 
 -- lockOrFail, 1: given
 SELECT CAST(i.`id` AS CHAR) AS id
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -388,7 +390,7 @@ FOR UPDATE;
 SELECT CAST(i.`id` AS CHAR) AS id
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -400,7 +402,7 @@ WHERE EXISTS (
   WHERE o.`grp` = i.`grp` AND o.`lease` > UTC_TIMESTAMP(6) AND o.`id` <> i.`id` AND (o.`id` < i.`id` OR NOT EXISTS (
     SELECT 1 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -413,7 +415,7 @@ WHERE EXISTS (
 SELECT CAST(i.`id` AS CHAR) AS id
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -430,7 +432,7 @@ SELECT CAST(i.`id` AS CHAR) AS id,
   END AS outcome
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -442,7 +444,7 @@ FOR UPDATE SKIP LOCKED;
 SELECT CAST(i.`id` AS CHAR) AS id
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -453,7 +455,7 @@ FOR UPDATE SKIP LOCKED;
 -- release, 2: given
 UPDATE (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -465,13 +467,13 @@ SET i.`lease` = NULL,
 -- retry, 1: id, token, attempt
 UPDATE `jobs` AS i FORCE INDEX (PRIMARY)
 SET i.`lease` = NULL
-WHERE i.`id` = CAST(? AS SIGNED) AND i.`lease` = CAST(? AS DATETIME(6)) AND i.`att` = CAST(? AS SIGNED);
+WHERE i.`id` = CAST(? AS DECIMAL(20)) AND i.`lease` = CAST(? AS DATETIME(6)) AND i.`att` = CAST(? AS SIGNED);
 
 -- retry, 2: given
 SELECT CAST(i.`id` AS CHAR) AS id
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -482,7 +484,7 @@ FOR UPDATE;
 -- retry, 3: given
 UPDATE (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -494,13 +496,13 @@ SET i.`lease` = NULL;
 UPDATE `jobs` AS i FORCE INDEX (PRIMARY)
 SET i.`due` = TIMESTAMPADD(MICROSECOND, CAST(LEAST(CAST(? AS DECIMAL(30, 3)), 189000000000000) * 1000 AS SIGNED), UTC_TIMESTAMP(6)),
     i.`lease` = NULL
-WHERE i.`id` = CAST(? AS SIGNED) AND i.`lease` = CAST(? AS DATETIME(6)) AND i.`att` = CAST(? AS SIGNED);
+WHERE i.`id` = CAST(? AS DECIMAL(20)) AND i.`lease` = CAST(? AS DATETIME(6)) AND i.`att` = CAST(? AS SIGNED);
 
 -- retryAfter, 2: given
 SELECT CAST(i.`id` AS CHAR) AS id
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -511,7 +513,7 @@ FOR UPDATE;
 -- retryAfter, 3: given
 UPDATE (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -524,7 +526,7 @@ SET i.`due` = TIMESTAMPADD(MICROSECOND, CAST(LEAST(g.delay, 189000000000000) * 1
 SELECT CAST(i.`id` AS CHAR) AS id, CAST(i.`grp` AS CHAR) AS shared, g.place AS turn
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -544,7 +546,7 @@ SELECT CAST(i.`id` AS CHAR) AS id,
   (SELECT COUNT(*) FROM `jobs` AS o WHERE o.`grp` = i.`grp` AND o.`lease` IS NOT NULL AND o.`id` <> i.`id`) AS stale
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -558,7 +560,7 @@ FOR UPDATE SKIP LOCKED;
 SELECT CAST(o.`id` AS CHAR) AS id, CAST(i.`id` AS CHAR) AS head
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -572,7 +574,7 @@ WHERE o.`id` <> i.`id`;
 SELECT CAST(i.`id` AS CHAR) AS id
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -584,7 +586,7 @@ FOR UPDATE SKIP LOCKED;
 -- take, 5: given
 UPDATE (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -595,7 +597,7 @@ SET i.`lease` = NULL;
 -- take, 6: given
 UPDATE (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -608,7 +610,7 @@ SET i.`lease` = CAST(g.token AS DATETIME(6)),
 SELECT CAST(i.`id` AS CHAR) AS id, CAST(CAST(i.`lease` AS DATETIME(6)) AS CHAR) AS token
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',

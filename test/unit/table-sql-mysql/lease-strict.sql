@@ -1,12 +1,12 @@
 -- ack, 1: id, token, attempt
 DELETE FROM i USING `jobs` AS i FORCE INDEX (PRIMARY)
-WHERE i.`id` = CAST(? AS SIGNED) AND i.`lease` = CAST(? AS DATETIME(6)) AND i.`att` = CAST(? AS SIGNED);
+WHERE i.`id` = CAST(? AS DECIMAL(20)) AND i.`lease` = CAST(? AS DATETIME(6)) AND i.`att` = CAST(? AS SIGNED);
 
 -- ack, 2: given
 SELECT CAST(i.`id` AS CHAR) AS id
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -17,7 +17,7 @@ FOR UPDATE;
 -- ack, 3: given
 DELETE i FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -26,13 +26,13 @@ DELETE i FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
 
 -- ackOrFail, 1: id, token, attempt
 DELETE FROM i USING `jobs` AS i FORCE INDEX (PRIMARY)
-WHERE i.`id` = CAST(? AS SIGNED) AND i.`lease` = CAST(? AS DATETIME(6)) AND i.`att` = CAST(? AS SIGNED);
+WHERE i.`id` = CAST(? AS DECIMAL(20)) AND i.`lease` = CAST(? AS DATETIME(6)) AND i.`att` = CAST(? AS SIGNED);
 
 -- ackOrFail, 2: given
 SELECT CAST(i.`id` AS CHAR) AS id
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -43,7 +43,7 @@ FOR UPDATE;
 -- ackOrFail, 3: given
 DELETE i FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -86,7 +86,7 @@ FOR UPDATE SKIP LOCKED;
 SELECT CAST(o.`id` AS CHAR) AS id, CAST(i.`id` AS CHAR) AS head
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -100,7 +100,7 @@ WHERE o.`id` <> i.`id`;
 SELECT CAST(i.`id` AS CHAR) AS id
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -112,7 +112,7 @@ FOR UPDATE SKIP LOCKED;
 -- claim, 4: given
 UPDATE (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -123,7 +123,7 @@ SET i.`lease` = NULL;
 -- claim, 5: given
 UPDATE (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -136,7 +136,7 @@ SET i.`lease` = CAST(g.token AS DATETIME(6)),
 WITH RECURSIVE start AS (
   SELECT COALESCE((SELECT g.`grp`
     FROM `jobs` AS g
-    WHERE g.`grp` IS NOT NULL AND g.`id` >= (SELECT MIN(m.`id`) + FLOOR(CAST(? AS DECIMAL(20, 19)) * (MAX(m.`id`) - MIN(m.`id`) + 1)) FROM `jobs` AS m)
+    WHERE g.`grp` IS NOT NULL AND g.`id` >= (SELECT CAST(MIN(m.`id`) AS DECIMAL(20)) + FLOOR(CAST(? AS DECIMAL(20, 19)) * (CAST(MAX(m.`id`) AS DECIMAL(20)) - CAST(MIN(m.`id`) AS DECIMAL(20)) + 1)) FROM `jobs` AS m)
     ORDER BY g.`id`
     LIMIT 1), (SELECT g.`grp`
     FROM `jobs` AS g
@@ -212,7 +212,7 @@ FOR UPDATE SKIP LOCKED;
 SELECT CAST(o.`id` AS CHAR) AS id, CAST(i.`id` AS CHAR) AS head
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -226,7 +226,7 @@ WHERE o.`id` <> i.`id`;
 SELECT CAST(i.`id` AS CHAR) AS id
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -238,7 +238,7 @@ FOR UPDATE SKIP LOCKED;
 -- claim of every group, 4: given
 UPDATE (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -249,7 +249,7 @@ SET i.`lease` = NULL;
 -- claim of every group, 5: given
 UPDATE (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -276,6 +276,8 @@ SELECT
     WHEN (c.DATA_TYPE = 'json' OR c.CHARACTER_SET_NAME <> 'ascii') AND NOT (@@session.character_set_client = 'utf8mb4'
     AND COALESCE(@@session.character_set_results, 'utf8mb4') = 'utf8mb4')
       THEN CONCAT('is text, and the session is in ', @@session.character_set_client, ', which does not have every character: connect with the character set utf8mb4')
+    WHEN NOT (FIND_IN_SET('STRICT_TRANS_TABLES', @@session.sql_mode) > 0
+    OR FIND_IN_SET('STRICT_ALL_TABLES', @@session.sql_mode) > 0) THEN 'is written in a session whose sql_mode has neither STRICT_TRANS_TABLES nor STRICT_ALL_TABLES, and so cuts or changes what does not fit without a word: add STRICT_TRANS_TABLES to the sql_mode of the server, or of each session of the pool'
   END AS fault
 FROM information_schema.COLUMNS AS c
 WHERE c.TABLE_SCHEMA = DATABASE() AND c.TABLE_NAME = 'jobs'
@@ -285,7 +287,7 @@ ORDER BY c.ORDINAL_POSITION;
 SELECT CAST(i.`id` AS CHAR) AS id
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -298,7 +300,7 @@ INSERT INTO `graves` (`pay`, `tries`, `reason`)
 SELECT i.`pay`, 1, g.reason
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -308,7 +310,7 @@ FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
 -- deadLetter, 3: given
 DELETE i FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -320,7 +322,7 @@ SELECT CAST(i.`id` AS CHAR) AS id,
   CAST(TIMESTAMPADD(MICROSECOND, CAST(LEAST(CAST(? AS DECIMAL(30, 3)), 189000000000000) * 1000 AS SIGNED), UTC_TIMESTAMP(6)) AS CHAR) AS token
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -332,7 +334,7 @@ FOR UPDATE SKIP LOCKED;
 SELECT CAST(i.`id` AS CHAR) AS id
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -342,7 +344,7 @@ FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
 -- extend, 3: given
 UPDATE (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -356,7 +358,7 @@ SELECT CAST(i.`id` AS CHAR) AS id,
   CAST(TIMESTAMPADD(MICROSECOND, CAST(LEAST(CAST(? AS DECIMAL(30, 3)), 189000000000000) * 1000 AS SIGNED), UTC_TIMESTAMP(6)) AS CHAR) AS until
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -368,7 +370,7 @@ FOR UPDATE SKIP LOCKED;
 SELECT CAST(i.`id` AS CHAR) AS id
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -377,14 +379,14 @@ FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
 
 -- insert, 1: r0c0, r0c1, r0c2, r1c0, r1c1, r1c2
 INSERT INTO `jobs` (`id`, `grp`, `due`)
-VALUES (CAST(? AS SIGNED), ?, CAST(? AS DATETIME(6))),
-  (CAST(? AS SIGNED), ?, CAST(? AS DATETIME(6)));
+VALUES (CAST(? AS DECIMAL(20)), ?, CAST(? AS DATETIME(6))),
+  (CAST(? AS DECIMAL(20)), ?, CAST(? AS DATETIME(6)));
 
 -- lockOrFail, 1: given
 SELECT CAST(i.`id` AS CHAR) AS id
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -396,7 +398,7 @@ FOR UPDATE;
 SELECT CAST(i.`id` AS CHAR) AS id
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -408,7 +410,7 @@ WHERE EXISTS (
   WHERE o.`grp` = i.`grp` AND o.`lease` > UTC_TIMESTAMP(6) AND o.`id` <> i.`id` AND (o.`id` < i.`id` OR NOT EXISTS (
     SELECT 1 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -421,7 +423,7 @@ WHERE EXISTS (
 SELECT CAST(i.`id` AS CHAR) AS id
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -438,7 +440,7 @@ SELECT CAST(i.`id` AS CHAR) AS id,
   END AS outcome
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -450,7 +452,7 @@ FOR UPDATE SKIP LOCKED;
 SELECT CAST(i.`id` AS CHAR) AS id
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -461,7 +463,7 @@ FOR UPDATE SKIP LOCKED;
 -- release, 2: given
 UPDATE (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -473,13 +475,13 @@ SET i.`lease` = NULL,
 -- retry, 1: id, token, attempt
 UPDATE `jobs` AS i FORCE INDEX (PRIMARY)
 SET i.`lease` = NULL
-WHERE i.`id` = CAST(? AS SIGNED) AND i.`lease` = CAST(? AS DATETIME(6)) AND i.`att` = CAST(? AS SIGNED);
+WHERE i.`id` = CAST(? AS DECIMAL(20)) AND i.`lease` = CAST(? AS DATETIME(6)) AND i.`att` = CAST(? AS SIGNED);
 
 -- retry, 2: given
 SELECT CAST(i.`id` AS CHAR) AS id
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -490,7 +492,7 @@ FOR UPDATE;
 -- retry, 3: given
 UPDATE (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -502,13 +504,13 @@ SET i.`lease` = NULL;
 UPDATE `jobs` AS i FORCE INDEX (PRIMARY)
 SET i.`due` = TIMESTAMPADD(MICROSECOND, CAST(LEAST(CAST(? AS DECIMAL(30, 3)), 189000000000000) * 1000 AS SIGNED), UTC_TIMESTAMP(6)),
     i.`lease` = NULL
-WHERE i.`id` = CAST(? AS SIGNED) AND i.`lease` = CAST(? AS DATETIME(6)) AND i.`att` = CAST(? AS SIGNED);
+WHERE i.`id` = CAST(? AS DECIMAL(20)) AND i.`lease` = CAST(? AS DATETIME(6)) AND i.`att` = CAST(? AS SIGNED);
 
 -- retryAfter, 2: given
 SELECT CAST(i.`id` AS CHAR) AS id
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -519,7 +521,7 @@ FOR UPDATE;
 -- retryAfter, 3: given
 UPDATE (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -532,7 +534,7 @@ SET i.`due` = TIMESTAMPADD(MICROSECOND, CAST(LEAST(g.delay, 189000000000000) * 1
 SELECT CAST(i.`id` AS CHAR) AS id, CAST(i.`grp` AS CHAR) AS shared, g.place AS turn
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -552,7 +554,7 @@ SELECT CAST(i.`id` AS CHAR) AS id,
   (SELECT COUNT(*) FROM `jobs` AS o WHERE o.`grp` = i.`grp` AND o.`lease` IS NOT NULL AND o.`id` <> i.`id`) AS stale
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -566,7 +568,7 @@ FOR UPDATE SKIP LOCKED;
 SELECT CAST(o.`id` AS CHAR) AS id, CAST(i.`id` AS CHAR) AS head
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -580,7 +582,7 @@ WHERE o.`id` <> i.`id`;
 SELECT CAST(i.`id` AS CHAR) AS id
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -592,7 +594,7 @@ FOR UPDATE SKIP LOCKED;
 -- take, 5: given
 UPDATE (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -603,7 +605,7 @@ SET i.`lease` = NULL;
 -- take, 6: given
 UPDATE (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -616,7 +618,7 @@ SET i.`lease` = CAST(g.token AS DATETIME(6)),
 SELECT CAST(i.`id` AS CHAR) AS id, CAST(CAST(i.`lease` AS DATETIME(6)) AS CHAR) AS token
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',

@@ -1,12 +1,12 @@
 -- ack, 1: id, token, attempt
 DELETE FROM i USING `jobs` AS i FORCE INDEX (PRIMARY)
-WHERE i.`id` = CAST(? AS SIGNED) AND i.`lease` = CAST(? AS DATETIME(6)) AND i.`att` = CAST(? AS SIGNED);
+WHERE i.`id` = CAST(? AS DECIMAL(20)) AND i.`lease` = CAST(? AS DATETIME(6)) AND i.`att` = CAST(? AS SIGNED);
 
 -- ack, 2: given
 SELECT CAST(i.`id` AS CHAR) AS id
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -17,7 +17,7 @@ FOR UPDATE;
 -- ack, 3: given
 DELETE i FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -26,13 +26,13 @@ DELETE i FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
 
 -- ackOrFail, 1: id, token, attempt
 DELETE FROM i USING `jobs` AS i FORCE INDEX (PRIMARY)
-WHERE i.`id` = CAST(? AS SIGNED) AND i.`lease` = CAST(? AS DATETIME(6)) AND i.`att` = CAST(? AS SIGNED);
+WHERE i.`id` = CAST(? AS DECIMAL(20)) AND i.`lease` = CAST(? AS DATETIME(6)) AND i.`att` = CAST(? AS SIGNED);
 
 -- ackOrFail, 2: given
 SELECT CAST(i.`id` AS CHAR) AS id
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -43,7 +43,7 @@ FOR UPDATE;
 -- ackOrFail, 3: given
 DELETE i FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -133,7 +133,7 @@ FOR UPDATE SKIP LOCKED;
 -- claim, 3: given
 UPDATE (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -160,6 +160,8 @@ SELECT
     WHEN (c.DATA_TYPE = 'json' OR c.CHARACTER_SET_NAME <> 'ascii') AND NOT (@@session.character_set_client = 'utf8mb4'
     AND COALESCE(@@session.character_set_results, 'utf8mb4') = 'utf8mb4')
       THEN CONCAT('is text, and the session is in ', @@session.character_set_client, ', which does not have every character: connect with the character set utf8mb4')
+    WHEN NOT (FIND_IN_SET('STRICT_TRANS_TABLES', @@session.sql_mode) > 0
+    OR FIND_IN_SET('STRICT_ALL_TABLES', @@session.sql_mode) > 0) THEN 'is written in a session whose sql_mode has neither STRICT_TRANS_TABLES nor STRICT_ALL_TABLES, and so cuts or changes what does not fit without a word: add STRICT_TRANS_TABLES to the sql_mode of the server, or of each session of the pool'
   END AS fault
 FROM information_schema.COLUMNS AS c
 WHERE c.TABLE_SCHEMA = DATABASE() AND c.TABLE_NAME = 'jobs'
@@ -169,7 +171,7 @@ ORDER BY c.ORDINAL_POSITION;
 SELECT CAST(i.`id` AS CHAR) AS id
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -182,7 +184,7 @@ INSERT INTO `graves` (`pay`, `tries`, `reason`)
 SELECT i.`pay`, 1, g.reason
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -192,7 +194,7 @@ FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
 -- deadLetter, 3: given
 DELETE i FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -204,7 +206,7 @@ SELECT CAST(i.`id` AS CHAR) AS id,
   CAST(TIMESTAMPADD(MICROSECOND, CAST(LEAST(CAST(? AS DECIMAL(30, 3)), 189000000000000) * 1000 AS SIGNED), UTC_TIMESTAMP(6)) AS CHAR) AS token
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -216,7 +218,7 @@ FOR UPDATE SKIP LOCKED;
 SELECT CAST(i.`id` AS CHAR) AS id
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -226,7 +228,7 @@ FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
 -- extend, 3: given
 UPDATE (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -240,7 +242,7 @@ SELECT CAST(i.`id` AS CHAR) AS id,
   CAST(TIMESTAMPADD(MICROSECOND, CAST(LEAST(CAST(? AS DECIMAL(30, 3)), 189000000000000) * 1000 AS SIGNED), UTC_TIMESTAMP(6)) AS CHAR) AS until
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -252,7 +254,7 @@ FOR UPDATE SKIP LOCKED;
 SELECT CAST(i.`id` AS CHAR) AS id
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -261,14 +263,14 @@ FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
 
 -- insert, 1: r0c0, r0c1, r0c2, r1c0, r1c1, r1c2
 INSERT INTO `jobs` (`id`, `grp`, `due`)
-VALUES (CAST(? AS SIGNED), ?, CAST(? AS DATETIME(6))),
-  (CAST(? AS SIGNED), ?, CAST(? AS DATETIME(6)));
+VALUES (CAST(? AS DECIMAL(20)), ?, CAST(? AS DATETIME(6))),
+  (CAST(? AS DECIMAL(20)), ?, CAST(? AS DATETIME(6)));
 
 -- lockOrFail, 1: given
 SELECT CAST(i.`id` AS CHAR) AS id
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -280,7 +282,7 @@ FOR UPDATE;
 SELECT CAST(i.`id` AS CHAR) AS id
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -297,7 +299,7 @@ SELECT CAST(i.`id` AS CHAR) AS id,
   END AS outcome
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -309,7 +311,7 @@ FOR UPDATE SKIP LOCKED;
 SELECT CAST(i.`id` AS CHAR) AS id
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -320,7 +322,7 @@ FOR UPDATE SKIP LOCKED;
 -- release, 2: given
 UPDATE (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -332,13 +334,13 @@ SET i.`lease` = NULL,
 -- retry, 1: id, token, attempt
 UPDATE `jobs` AS i FORCE INDEX (PRIMARY)
 SET i.`lease` = NULL
-WHERE i.`id` = CAST(? AS SIGNED) AND i.`lease` = CAST(? AS DATETIME(6)) AND i.`att` = CAST(? AS SIGNED);
+WHERE i.`id` = CAST(? AS DECIMAL(20)) AND i.`lease` = CAST(? AS DATETIME(6)) AND i.`att` = CAST(? AS SIGNED);
 
 -- retry, 2: given
 SELECT CAST(i.`id` AS CHAR) AS id
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -349,7 +351,7 @@ FOR UPDATE;
 -- retry, 3: given
 UPDATE (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -361,13 +363,13 @@ SET i.`lease` = NULL;
 UPDATE `jobs` AS i FORCE INDEX (PRIMARY)
 SET i.`due` = TIMESTAMPADD(MICROSECOND, CAST(LEAST(CAST(? AS DECIMAL(30, 3)), 189000000000000) * 1000 AS SIGNED), UTC_TIMESTAMP(6)),
     i.`lease` = NULL
-WHERE i.`id` = CAST(? AS SIGNED) AND i.`lease` = CAST(? AS DATETIME(6)) AND i.`att` = CAST(? AS SIGNED);
+WHERE i.`id` = CAST(? AS DECIMAL(20)) AND i.`lease` = CAST(? AS DATETIME(6)) AND i.`att` = CAST(? AS SIGNED);
 
 -- retryAfter, 2: given
 SELECT CAST(i.`id` AS CHAR) AS id
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -378,7 +380,7 @@ FOR UPDATE;
 -- retryAfter, 3: given
 UPDATE (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -397,7 +399,7 @@ SELECT CAST(i.`id` AS CHAR) AS id,
   g.place AS turn
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -410,7 +412,7 @@ FOR UPDATE SKIP LOCKED;
 -- take, 2: given
 UPDATE (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -423,7 +425,7 @@ SET i.`lease` = CAST(g.token AS DATETIME(6)),
 SELECT CAST(i.`id` AS CHAR) AS id, CAST(CAST(i.`lease` AS DATETIME(6)) AS CHAR) AS token
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',

@@ -1,12 +1,12 @@
 -- ack, 1: id
 DELETE FROM i USING `app`.`jobs` AS i FORCE INDEX (PRIMARY)
-WHERE i.`id` = CAST(? AS SIGNED);
+WHERE i.`id` = CAST(? AS DECIMAL(20));
 
 -- ack, 2: given
 SELECT CAST(i.`id` AS CHAR) AS id
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -17,7 +17,7 @@ FOR UPDATE;
 -- ack, 3: given
 DELETE i FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -54,14 +54,14 @@ SELECT CAST(i.`id` AS CHAR) AS id,
   CAST(i.`grp` AS CHAR) AS `key`,
   CAST(i.`pay` AS CHAR) AS c0, 1 AS turn
 FROM `app`.`jobs` AS i FORCE INDEX (PRIMARY)
-WHERE i.`id` = CAST(? AS SIGNED) AND CAST(CONVERT(i.`grp` USING utf8mb4) AS BINARY) = CAST(CONVERT(? USING utf8mb4) AS BINARY) AND (i.`due` IS NULL OR i.`due` <= UTC_TIMESTAMP(6))
+WHERE i.`id` = CAST(? AS DECIMAL(20)) AND CAST(CONVERT(i.`grp` USING utf8mb4) AS BINARY) = CAST(CONVERT(? USING utf8mb4) AS BINARY) AND (i.`due` IS NULL OR i.`due` <= UTC_TIMESTAMP(6))
 FOR UPDATE SKIP LOCKED;
 
 -- claim of every group, 1: random
 WITH RECURSIVE start AS (
   SELECT COALESCE((SELECT g.`grp`
     FROM `app`.`jobs` AS g
-    WHERE g.`grp` IS NOT NULL AND g.`id` >= (SELECT MIN(m.`id`) + FLOOR(CAST(? AS DECIMAL(20, 19)) * (MAX(m.`id`) - MIN(m.`id`) + 1)) FROM `app`.`jobs` AS m)
+    WHERE g.`grp` IS NOT NULL AND g.`id` >= (SELECT CAST(MIN(m.`id`) AS DECIMAL(20)) + FLOOR(CAST(? AS DECIMAL(20, 19)) * (CAST(MAX(m.`id`) AS DECIMAL(20)) - CAST(MIN(m.`id`) AS DECIMAL(20)) + 1)) FROM `app`.`jobs` AS m)
     ORDER BY g.`id`
     LIMIT 1), (SELECT g.`grp`
     FROM `app`.`jobs` AS g
@@ -131,7 +131,7 @@ SELECT CAST(i.`id` AS CHAR) AS id,
   CAST(i.`grp` AS CHAR) AS `key`,
   CAST(i.`pay` AS CHAR) AS c0, 1 AS turn
 FROM `app`.`jobs` AS i FORCE INDEX (PRIMARY)
-WHERE i.`id` = CAST(? AS SIGNED) AND (i.`due` IS NULL OR i.`due` <= UTC_TIMESTAMP(6))
+WHERE i.`id` = CAST(? AS DECIMAL(20)) AND (i.`due` IS NULL OR i.`due` <= UTC_TIMESTAMP(6))
 FOR UPDATE SKIP LOCKED;
 
 -- columns: 
@@ -152,6 +152,8 @@ SELECT
     WHEN (c.DATA_TYPE = 'json' OR c.CHARACTER_SET_NAME <> 'ascii') AND NOT (@@session.character_set_client = 'utf8mb4'
     AND COALESCE(@@session.character_set_results, 'utf8mb4') = 'utf8mb4')
       THEN CONCAT('is text, and the session is in ', @@session.character_set_client, ', which does not have every character: connect with the character set utf8mb4')
+    WHEN NOT (FIND_IN_SET('STRICT_TRANS_TABLES', @@session.sql_mode) > 0
+    OR FIND_IN_SET('STRICT_ALL_TABLES', @@session.sql_mode) > 0) THEN 'is written in a session whose sql_mode has neither STRICT_TRANS_TABLES nor STRICT_ALL_TABLES, and so cuts or changes what does not fit without a word: add STRICT_TRANS_TABLES to the sql_mode of the server, or of each session of the pool'
   END AS fault
 FROM information_schema.COLUMNS AS c
 WHERE c.TABLE_SCHEMA = 'app' AND c.TABLE_NAME = 'jobs'
@@ -161,7 +163,7 @@ ORDER BY c.ORDINAL_POSITION;
 SELECT CAST(i.`id` AS CHAR) AS id
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -174,7 +176,7 @@ INSERT INTO `graves` (`pay`, `tries`, `reason`)
 SELECT i.`pay`, 1, g.reason
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -184,7 +186,7 @@ FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
 -- deadLetter, 3: given
 DELETE i FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -193,19 +195,19 @@ DELETE i FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
 
 -- insert, 1: r0c0, r0c1, r0c2, r1c0, r1c1, r1c2
 INSERT INTO `app`.`jobs` (`id`, `grp`, `due`)
-VALUES (CAST(? AS SIGNED), ?, CAST(? AS DATETIME(6))),
-  (CAST(? AS SIGNED), ?, CAST(? AS DATETIME(6)));
+VALUES (CAST(? AS DECIMAL(20)), ?, CAST(? AS DATETIME(6))),
+  (CAST(? AS DECIMAL(20)), ?, CAST(? AS DATETIME(6)));
 
 -- retry, 1: id
 UPDATE `app`.`jobs` AS i FORCE INDEX (PRIMARY)
 SET i.`att` = LEAST(COALESCE(i.`att`, 1), 32767 - 1) + 1
-WHERE i.`id` = CAST(? AS SIGNED);
+WHERE i.`id` = CAST(? AS DECIMAL(20));
 
 -- retry, 2: given
 SELECT CAST(i.`id` AS CHAR) AS id
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -216,7 +218,7 @@ FOR UPDATE;
 -- retry, 3: given
 UPDATE (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -228,13 +230,13 @@ SET i.`att` = LEAST(COALESCE(i.`att`, 1), 32767 - 1) + 1;
 UPDATE `app`.`jobs` AS i FORCE INDEX (PRIMARY)
 SET i.`due` = TIMESTAMPADD(MICROSECOND, CAST(LEAST(CAST(? AS DECIMAL(30, 3)), 189000000000000) * 1000 AS SIGNED), UTC_TIMESTAMP(6)),
     i.`att` = LEAST(COALESCE(i.`att`, 1), 32767 - 1) + 1
-WHERE i.`id` = CAST(? AS SIGNED);
+WHERE i.`id` = CAST(? AS DECIMAL(20));
 
 -- retryAfter, 2: given
 SELECT CAST(i.`id` AS CHAR) AS id
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -245,7 +247,7 @@ FOR UPDATE;
 -- retryAfter, 3: given
 UPDATE (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -258,7 +260,7 @@ SET i.`due` = TIMESTAMPADD(MICROSECOND, CAST(LEAST(g.delay, 189000000000000) * 1
 SELECT CAST(i.`id` AS CHAR) AS id, CASE WHEN CHAR_LENGTH(CONCAT('app', '.', CONCAT('jobs/', CAST(i.`grp` AS CHAR)))) > 64 THEN SHA2(CONCAT('app', '.', CONCAT('jobs/', CAST(i.`grp` AS CHAR))), 256) ELSE CONCAT('app', '.', CONCAT('jobs/', CAST(i.`grp` AS CHAR))) END AS shared, g.place AS turn
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id BIGINT PATH '$[0]',
+  id DECIMAL(20) PATH '$[0]',
   token VARCHAR(40) PATH '$[1]',
   attempt BIGINT PATH '$[2]',
   delay DECIMAL(30, 3) PATH '$[3]',
@@ -278,7 +280,7 @@ SELECT CAST(i.`id` AS CHAR) AS id,
   CAST(i.`grp` AS CHAR) AS `key`,
   CAST(i.`pay` AS CHAR) AS c0, 1 AS turn
 FROM `app`.`jobs` AS i FORCE INDEX (PRIMARY)
-WHERE i.`id` = CAST(? AS SIGNED) AND CAST(CONVERT(i.`grp` USING utf8mb4) AS BINARY) = CAST(CONVERT(? USING utf8mb4) AS BINARY) AND (i.`due` IS NULL OR i.`due` <= UTC_TIMESTAMP(6))
+WHERE i.`id` = CAST(? AS DECIMAL(20)) AND CAST(CONVERT(i.`grp` USING utf8mb4) AS BINARY) = CAST(CONVERT(? USING utf8mb4) AS BINARY) AND (i.`due` IS NULL OR i.`due` <= UTC_TIMESTAMP(6))
 FOR UPDATE SKIP LOCKED;
 
 -- unlock: 
