@@ -12,11 +12,20 @@ export interface KeyLocks {
   give(session: Connection, text: string): Promise<void>;
 }
 
-/** Of the rows of a form's table. */
-export async function keyLocksOf({ dialect, query }: OpenedForm): Promise<KeyLocks> {
+/** How a table names its keys: `key-a` of the table `jobs`. */
+interface KeyNames {
+  readonly table: string;
+  readonly keyOf: (text: string) => string;
+}
+
+/** Of the rows of a form's table, by their texts; or of those of another table. */
+export async function keyLocksOf(
+  { dialect, query }: Pick<OpenedForm, "dialect" | "query">,
+  { keyOf, table }: KeyNames = { table: "jobs", keyOf: formKey },
+): Promise<KeyLocks> {
   switch (dialect) {
     case "postgres": {
-      const number = "hashtextextended('jobs.' || $1::text, 0)";
+      const number = `hashtextextended('${table}.' || $1::text, 0)`;
       return byStatements({
         name: keyOf,
         take: `SELECT pg_try_advisory_lock(${number})::int AS taken`,
@@ -52,7 +61,7 @@ export async function keyLocksOf({ dialect, query }: OpenedForm): Promise<KeyLoc
   }
 }
 
-const keyOf = (text: string) => `key-${text}`;
+const formKey = (text: string) => `key-${text}`;
 
 /** The text, or its SHA-256 where it has too many characters. */
 function shortened(text: string, most: number, encoding: BufferEncoding): string {
@@ -123,7 +132,7 @@ async function holdersOnMysql(session: Connection, texts: readonly string[]): Pr
   for (const text of texts) {
     const { rows } = await session.query<{ holder: unknown }>(
       "SELECT IS_USED_LOCK(CONCAT(DATABASE(), '.', ?)) AS holder",
-      [keyOf(text)],
+      [formKey(text)],
     );
     const holder = Number(rows[0]?.holder ?? 0);
     if (holder > 0) locks.set(holder, (locks.get(holder) ?? 0) + 1);
