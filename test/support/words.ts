@@ -25,6 +25,10 @@ export interface Words {
   readonly instant: (text: string) => string;
   /** How many digits of a second a column of time holds. */
   readonly finest: number;
+  /** Leaves a column of time so many digits of a second, where its type says how many it has. */
+  readonly coarsen?: (table: string, column: string, digits: number) => string;
+  /** A trigger on `jobs` that changes a row of totals: of the deleted row's id, the one whose n makes it 3. */
+  readonly other?: string;
   /** The isolation level of the transaction, in lower case with blanks, where a statement tells it. */
   readonly level?: string;
 }
@@ -49,6 +53,11 @@ export const POSTGRES: Words = {
   utc: (column) => `(${column} AT TIME ZONE 'UTC')::text`,
   instant: (text) => `'${text}+00'`,
   finest: 6,
+  coarsen: (table, column, digits) =>
+    `ALTER TABLE ${table} ALTER ${column} TYPE timestamptz(${digits})`,
+  other: `CREATE FUNCTION other() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN UPDATE totals SET seen = seen + 1 WHERE n = 3 - OLD.id; RETURN OLD; END $$;
+    CREATE TRIGGER other BEFORE DELETE ON jobs FOR EACH ROW EXECUTE FUNCTION other()`,
   level: "SELECT current_setting('transaction_isolation') AS level",
 };
 
@@ -69,6 +78,10 @@ const MYSQL: Words = {
   utc: (column) => `CAST(${column} AS CHAR)`,
   instant: (text) => `'${text}'`,
   finest: 6,
+  coarsen: (table, column, digits) =>
+    `ALTER TABLE ${table} MODIFY ${column} DATETIME(${digits}) NULL`,
+  other: `CREATE TRIGGER other BEFORE DELETE ON jobs FOR EACH ROW
+    UPDATE totals SET seen = seen + 1 WHERE n = 3 - OLD.id`,
 };
 
 const SQLITE: Words = {
@@ -112,6 +125,12 @@ const SQLSERVER: Words = {
   utc: (column) => `CONVERT(varchar(33), ${column}, 126)`,
   instant: (text) => `CAST('${text.replace(" ", "T")}' AS datetime2)`,
   finest: 7,
+  coarsen: (table, column, digits) =>
+    `ALTER TABLE ${table} ALTER COLUMN ${column} datetime2(${digits}) NULL`,
+  other: `CREATE TRIGGER other ON jobs AFTER DELETE AS BEGIN
+    SET NOCOUNT ON;
+    UPDATE totals SET seen = seen + 1 WHERE n IN (SELECT 3 - id FROM deleted);
+  END`,
 };
 
 const WORDS: Readonly<Record<string, Words>> = {
