@@ -4,7 +4,6 @@ import { AlreadyRunningError, ShutdownError, TableError } from "../../src/errors
 import {
   formsOf,
   LeaseJobs,
-  LockJobs,
   openTables,
   rejection,
   testBroker,
@@ -273,13 +272,12 @@ describe("brokers at work", () => {
 });
 
 describe("28: connections", () => {
-  forEachTarget({ connections: "many" }, (target, open) => {
-    const { name } = target;
-    test.skipIf(name === "handmade")(
-      "row locks leave one connection of the pool free, and say that fewer handlers run",
-      async () => {
-        const db = await openTables(open, [LockJobs], { max: 3 });
-        const queue = LockJobs.queue("a");
+  forEachTarget({ connections: "one writer" }, (target, open) => {
+    // Those that hold a connection while their handlers run.
+    for (const { form, Jobs } of formsOf(target).filter((each) => each.form !== "lease")) {
+      test(`28, ${form}: one connection of the pool stays free, and it is said that fewer handlers run`, async () => {
+        const db = await openTables(open, [Jobs], { max: 3 });
+        const queue = Jobs.queue("a");
         const source = new WatchedSource(db.source);
         Object.assign(source, { database: db.dialect });
         const { broker, logger } = testBroker(source);
@@ -296,26 +294,31 @@ describe("28: connections", () => {
         expect(logger.of("few_connections")).toMatchObject([
           { fields: { workers: 8, handlers: 2, connections: 3 } },
         ]);
-      },
-    );
+      });
+    }
+  });
 
-    test.skipIf(name === "handmade")(
-      "T9: a pool of one works one delivery at a time, in every form",
-      async () => {
-        for (const { Jobs } of formsOf(target)) {
-          const db = await openTables(open, [Jobs], { max: 1 });
-          const queue = Jobs.queue("a");
-          const { broker } = testBroker(db.source);
-          broker.subscribe(queue, { workers: 4, transactional: true }, async (n, { tx }) => {
-            await tx.query(db.effect, [n]);
-          });
-          await queue.insert(db.source, [1, 2, 3]);
-          await broker.start();
-          await until(() => broker.stats()[0]?.settled.ack === 3);
-          await broker.stop();
-          expect((await db.effects()).length).toBe(3);
-        }
-      },
-    );
+  forEachTarget({ connections: "one" }, (target, open) => {
+    for (const { form, Jobs } of formsOf(target)) {
+      test(`T9, 28, ${form}: a pool of one works one delivery at a time`, async () => {
+        const db = await openTables(open, [Jobs], { max: 1 });
+        const queue = Jobs.queue("a");
+        const { broker } = testBroker(db.source);
+        let running = 0;
+        let most = 0;
+        broker.subscribe(queue, { workers: 4, transactional: true }, async (n, { tx }) => {
+          running += 1;
+          most = Math.max(most, running);
+          await tx.query(db.effect, [n]);
+          running -= 1;
+        });
+        await queue.insert(db.source, [1, 2, 3]);
+        await broker.start();
+        await until(() => broker.stats()[0]?.settled.ack === 3);
+        await broker.stop();
+        expect(most).toBe(1);
+        expect((await db.effects()).length).toBe(3);
+      });
+    }
   });
 });

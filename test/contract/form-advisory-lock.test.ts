@@ -168,27 +168,6 @@ describe("the advisory lock form", () => {
   });
 
   forEachSource({ connections: "many" }, (name, open) => {
-    test("40: while the handler runs, the session holds that one lock and no transaction is open", async () => {
-      const jobs = await openForm(open, { form: "advisoryLock" });
-      await jobs.insert("a");
-      let seen: unknown;
-      const worker = subscribe(
-        jobs,
-        async () => {
-          const { rows } = await jobs.query(
-            `SELECT a.state, count(*)::int AS locks FROM pg_locks AS l JOIN pg_stat_activity AS a ON a.pid = l.pid
-            WHERE l.locktype = 'advisory' AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
-            GROUP BY a.pid, a.state`,
-          );
-          seen = rows;
-        },
-        { slots: 1 },
-      );
-      await until(async () => (await jobs.rows()).length === 0);
-      await worker.stop();
-      expect(seen).toEqual([{ state: "idle", locks: 1 }]);
-    });
-
     test("41: a release that is not confirmed closes the connection", async () => {
       const jobs = await openForm(open, { form: "advisoryLock" });
       await jobs.insert("a");

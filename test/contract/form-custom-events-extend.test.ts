@@ -1,12 +1,51 @@
 import { describe, expect, test } from "vitest";
 import { type EventConn, eventWordsOf } from "../support/event-words.ts";
-import { openForm, subscribe } from "../support/form-table.ts";
+import {
+  type OpenedForm,
+  openForm,
+  type Subscribed,
+  subscribe,
+  type TestHandler,
+} from "../support/form-table.ts";
 import { Gate } from "../support/gate.ts";
+import { JumpClock } from "../support/jump-clock.ts";
 import { forEachTarget } from "../support/sources.ts";
 import { until } from "../support/until.ts";
+import { WatchedSource } from "../support/work-inbox.ts";
 
-/** Long enough for a busy machine to extend it in time. */
-const LEASE_MS = 3000;
+/** Far longer than any test: it is the test that makes the time pass by which leases are renewed. */
+const LEASE_MS = 600_000;
+
+interface Renewing extends Subscribed {
+  readonly clock: JumpClock;
+  /** Lets half a lease pass, at which every row in hand is renewed, and waits for what that does. */
+  renew(isDone: () => boolean): Promise<void>;
+}
+
+/** A worker with a slot for each of the rows, which are in work. */
+async function renewing(
+  jobs: OpenedForm,
+  rows: number,
+  handler: TestHandler,
+  options: { readonly transactional?: boolean } = {},
+): Promise<Renewing> {
+  const clock = new JumpClock();
+  const source = new WatchedSource(jobs.source);
+  const settings = { ...options, clock, source, slots: rows, leaseMs: LEASE_MS };
+  const worker = subscribe(jobs, handler, settings);
+  await until(() => worker.engine.running === rows);
+  const held = options.transactional === true ? rows : 0;
+  return {
+    ...worker,
+    clock,
+    async renew(isDone) {
+      // Of the last renewal nothing is under way, so that none runs out of time.
+      await until(() => source.inUse === held);
+      clock.jump(LEASE_MS / 2);
+      await until(isDone);
+    },
+  };
+}
 
 function extendOf(name: string) {
   const { writeLease } = eventWordsOf(name);
@@ -31,15 +70,16 @@ describe("extensions of the service's own", () => {
         },
       });
       await jobs.insert("fails", "goes on");
-      const worker = subscribe(
-        jobs,
-        async ({ signal, texts: [text] }) => {
-          if (text === "goes on") await until(() => (calls.get(2n) ?? 0) >= 4 || signal.aborted);
-          else await new Promise((resolve) => signal.addEventListener("abort", resolve));
-        },
-        { leaseMs: LEASE_MS },
-      );
-      await until(() => worker.told.includes("settled ack 2"), { deadline: 20_000 });
+      const gate = new Gate();
+      const worker = await renewing(jobs, 2, async ({ signal, texts: [text] }) => {
+        if (text === "goes on") await gate.opened;
+        else await new Promise((resolve) => signal.addEventListener("abort", resolve));
+      });
+      for (let times = 1; times <= 4; times += 1) {
+        await worker.renew(() => calls.get(2n) === times);
+      }
+      gate.open();
+      await until(() => worker.told.includes("settled ack 2"));
       await worker.stop();
       expect(worker.told).toContain("returned lost 1");
       expect(worker.told.filter((line) => line === "claimed 2")).toHaveLength(1);
@@ -68,9 +108,10 @@ describe("extensions of the service's own", () => {
         },
       });
       await jobs.insert("a");
-      const worker = subscribe(jobs, async () => void (await until(() => calls >= 4)), {
-        leaseMs: LEASE_MS,
-      });
+      const gate = new Gate();
+      const worker = await renewing(jobs, 1, () => gate.opened);
+      for (const times of [2, 3, 4]) await worker.renew(() => calls === times);
+      gate.open();
       await until(() => worker.told.some((line) => /^(settled|returned)/.test(line)));
       await worker.stop();
       expect(worker.told).toEqual(["claimed 1", "settled ack 1"]);
@@ -93,16 +134,13 @@ describe("extensions of the service's own", () => {
       await jobs.insert("a");
       const aborted = new Gate();
       let reason: unknown;
-      const worker = subscribe(
-        jobs,
-        async ({ signal }) => {
-          signal.addEventListener("abort", () => aborted.open());
-          await aborted.opened;
-          reason = signal.reason;
-        },
-        { leaseMs: LEASE_MS },
-      );
-      await until(() => worker.told.includes("returned lost 1"));
+      const worker = await renewing(jobs, 1, async ({ signal }) => {
+        signal.addEventListener("abort", () => aborted.open());
+        await aborted.opened;
+        reason = signal.reason;
+      });
+      await worker.renew(() => told.length === 1);
+      await worker.renew(() => worker.told.includes("returned lost 1"));
       await worker.stop();
       expect(reason).toMatchObject({ code: "LEASE_LOST" });
       const [first, second] = told;
@@ -129,15 +167,23 @@ describe("extensions of the service's own", () => {
         },
       });
       await jobs.insert("a");
-      const worker = subscribe(
+      const [locked, gate] = [new Gate(), new Gate()];
+      const worker = await renewing(
         jobs,
+        1,
         async ({ tx }) => {
           await tx.query("SELECT 1");
-          const over = performance.now() + 1200;
-          await until(() => performance.now() > over);
+          locked.open();
+          await gate.opened;
         },
-        { leaseMs: 500, transactional: true },
+        { transactional: true },
       );
+      await locked.opened;
+      for (let halves = 1; halves <= 5; halves += 1) {
+        const { rung } = worker.clock;
+        await worker.renew(() => worker.clock.rung > rung);
+      }
+      gate.open();
       await until(() => worker.told.some((line) => /^(settled|returned)/.test(line)));
       await worker.stop();
       expect(worker.told).toEqual(["claimed 1", "settled ack 1"]);
@@ -161,25 +207,18 @@ describe("extensions of the service's own", () => {
         },
       });
       await jobs.insert("locked", "free");
-      const running = new Gate();
       const over = new Gate();
       let isLost = false;
-      const worker = subscribe(
-        jobs,
-        async ({ signal, texts: [text] }) => {
-          signal.addEventListener("abort", () => {
-            isLost = true;
-          });
-          if (text === "locked") running.open();
-          await over.opened;
-        },
-        { leaseMs: 4000 },
-      );
-      await running.opened;
+      const worker = await renewing(jobs, 2, async ({ signal }) => {
+        signal.addEventListener("abort", () => {
+          isLost = true;
+        });
+        await over.opened;
+      });
       const other = await jobs.another().connect();
       await other.begin();
       await other.query("SELECT id FROM jobs WHERE id = 1 FOR UPDATE");
-      await until(() => calls.get(2n) === 1);
+      await worker.renew(() => calls.get(2n) === 1);
       expect(calls.get(1n)).toBeUndefined();
       expect(isLost).toBe(false);
       await other.rollback();

@@ -1,11 +1,13 @@
 import pg from "pg";
 import postgres from "postgres";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { inboxTable } from "../../src/broker/inbox-table.ts";
 import { type Clock, systemClock, type Timer } from "../../src/clock.ts";
 import { fromPg } from "../../src/driver/pg.ts";
 import { fromPglite } from "../../src/driver/pglite.ts";
 import { fromPostgresJs } from "../../src/driver/postgres-js.ts";
 import { SchemaError } from "../../src/errors.ts";
+import { c } from "../../src/table/columns.ts";
 import {
   FORMS,
   formsOf,
@@ -16,9 +18,11 @@ import {
 } from "../support/broker-table.ts";
 import { createDatabase, describeOn } from "../support/databases.ts";
 import { Gate } from "../support/gate.ts";
+import { JumpClock } from "../support/jump-clock.ts";
 import { emptyPglite } from "../support/pglite.ts";
 import { forEachSource, forEachTarget } from "../support/sources.ts";
 import { until } from "../support/until.ts";
+import { wordsOf } from "../support/words.ts";
 
 /** The host's clock, which knows how many of its timers wait. */
 class CountingClock implements Clock {
@@ -47,6 +51,11 @@ class CountingClock implements Clock {
     };
   }
 }
+
+/** A table that is not there. */
+const Missing = inboxTable("missing_jobs", {
+  columns: { id: c.bigint().id(), lease: c.timestamp().lockedUntil(), payload: c.json().payload() },
+});
 
 /** Sessions of the source that do something, or wait for something that they began. */
 const BUSY = `SELECT query, state FROM pg_stat_activity
@@ -137,6 +146,66 @@ describe("brokers and what they leave", () => {
         }
       });
     }
+  });
+
+  forEachTarget({ connections: "one" }, (target, open) => {
+    for (const { form, Jobs } of formsOf(target)) {
+      test(`75, ${form}: a stop, and a start that fails, leave the source as it was`, async () => {
+        const db = await openTables(open, [Jobs]);
+        const queue = Jobs.queue("a");
+        const working = testBroker(db.source).broker;
+        working.subscribe(queue, () => undefined);
+        await working.start();
+        await working.publish(queue, 1);
+        await until(() => working.stats()[0]?.settled.ack === 1);
+        await working.stop();
+        const failing = testBroker(db.source).broker;
+        failing.subscribe(queue, () => undefined);
+        failing.subscribe(Missing.queue(), () => undefined);
+        expect(await rejection(failing.start())).toBeInstanceOf(SchemaError);
+        // Nothing is closed, and every connection can be had.
+        const { max = 5 } = db.source;
+        const connections = await Promise.all(
+          Array.from({ length: max }, () => db.source.connect(AbortSignal.timeout(5000))),
+        );
+        for (const connection of connections) {
+          expect((await connection.query("SELECT 1 AS one")).rows).toEqual([{ one: 1 }]);
+          await connection.release();
+        }
+      });
+    }
+
+    test("33, 76: renewals and claims that fail end nothing, and go on when they can", async () => {
+      const db = await openTables(open, [LeaseJobs]);
+      const queue = LeaseJobs.queue("a");
+      const clock = new JumpClock();
+      const { broker, logger } = testBroker(db.source, { clock, leaseMs: 600_000 });
+      const gate = new Gate();
+      const aborts: unknown[] = [];
+      broker.subscribe(queue, { workers: 2 }, async (_, { signal }) => {
+        signal.addEventListener("abort", () => aborts.push(signal.reason));
+        await gate.opened;
+      });
+      await queue.insert(db.source, "slow");
+      await broker.start();
+      await until(() => broker.stats()[0]?.inWork === 1);
+      const { rename } = wordsOf(db.dialect);
+      await db.query(rename("lease_jobs", "away"));
+      clock.jump(300_000);
+      // It is tried twice: neither is under way when time goes on.
+      await until(() => logger.of("renewal_failed").length === 2);
+      await until(() => logger.of("claim_failed").length > 0);
+      await db.query(rename("away", "lease_jobs"));
+      // The next try comes before half of what is left of the lease is over.
+      clock.jump(151_000);
+      await until(() => logger.of("renewal_failed_recovered").length > 0);
+      gate.open();
+      await until(() => broker.stats()[0]?.settled.ack === 1);
+      await broker.stop();
+      expect(aborts).toEqual([]);
+      expect(await db.rows(LeaseJobs)).toEqual([]);
+      expect(logger.of("subscription_failed")).toEqual([]);
+    });
   });
 
   forEachTarget({ connections: "one" }, (target, open) => {

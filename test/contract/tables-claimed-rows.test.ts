@@ -1,10 +1,11 @@
 import { expect, test } from "vitest";
-import type { ClaimedRow } from "../../src/dialect/dialect.ts";
+import type { ClaimedRow, Dialect } from "../../src/dialect/dialect.ts";
 import { postgres } from "../../src/dialect/postgres/postgres.ts";
+import type { Connection } from "../../src/driver/connection.ts";
 import type { TableDescription } from "../../src/table/description.ts";
 import { describeTable, type TestColumns } from "../support/described-table.ts";
-import { openTable } from "../support/open-table.ts";
-import { forEachSource } from "../support/sources.ts";
+import { openTable, TableSession } from "../support/open-table.ts";
+import { forEachSource, forEachTarget } from "../support/sources.ts";
 import { until } from "../support/until.ts";
 
 const BARE = {
@@ -30,14 +31,10 @@ const GATE = `ALTER TABLE jobs RENAME TO stored;
     BEGIN PERFORM pg_advisory_xact_lock_shared(42); RETURN true; END $$;
   CREATE VIEW jobs AS SELECT * FROM stored WHERE gate()`;
 
-function claimOf(table: TableDescription) {
+function claimOf({ advisoryLock, lease, rowLock }: Dialect, table: TableDescription) {
   const { payload } = table.roles;
   const settings = { columns: payload ? [payload] : [], groups: "none", mostRows: 10 } as const;
-  const statements = {
-    rowLock: postgres.rowLock,
-    lease: postgres.lease,
-    advisoryLock: postgres.advisoryLock,
-  };
+  const statements = { rowLock, lease, advisoryLock };
   const claim = statements[table.form]?.(table, { ...settings, leaseMs: 30_000 }).claim;
   if (claim === undefined) throw new Error("no claim");
   return claim;
@@ -52,7 +49,10 @@ forEachSource({ connections: "many" }, (_name, open) => {
       await opened.query("INSERT INTO stored (prio, pay) VALUES (1, 'old')");
       const [gate, worker] = [await opened.session(), await opened.session()];
       await gate.connection.query("SELECT pg_advisory_lock(42)");
-      const claiming = worker.alone<ClaimedRow>(claimOf(table), { limit: 10, leaseMs: 30_000 });
+      const claiming = worker.alone<ClaimedRow>(claimOf(postgres, table), {
+        limit: 10,
+        leaseMs: 30_000,
+      });
       claiming.catch(() => {});
       const waits =
         "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
@@ -61,6 +61,47 @@ forEachSource({ connections: "many" }, (_name, open) => {
       await gate.connection.query("SELECT pg_advisory_unlock(42)");
       expect(await claiming).toMatchObject([{ id: "1", c0: "new" }]);
       await worker.connection.query("SELECT pg_advisory_unlock_all()");
+    },
+  );
+});
+
+/** The connection, on which something happens before each statement but those that end a transaction. */
+function interrupted(connection: Connection, before: () => Promise<void>): Connection {
+  return {
+    async query(text, params) {
+      await before();
+      return await connection.query(text, params);
+    },
+    begin: () => connection.begin(),
+    commit: () => connection.commit(),
+    rollback: () => connection.rollback(),
+    release: (error) => connection.release(error),
+  };
+}
+
+// A claim of several statements; SQLite lets nobody write between them, and elsewhere it is one.
+forEachTarget({ connections: "many", dialect: "mysql" }, ({ dialect }, open) => {
+  test.for(Object.entries(TABLES))(
+    "39: %s: a claim answers the row as it took it, whatever happens between its statements",
+    async ([, table]) => {
+      const opened = await openTable(open, dialect, table);
+      await opened.query("INSERT INTO jobs (prio, pay) VALUES (1, 'old')");
+      const [other, worker] = [await opened.session(), await opened.session()];
+      let changes = 0;
+      const session = new TableSession(
+        interrupted(worker.connection, async () => {
+          const free = await other.connection.query("SELECT id FROM jobs FOR UPDATE SKIP LOCKED");
+          if (free.rows.length === 0) return;
+          changes += 1;
+          await other.connection.query(`UPDATE jobs SET pay = 'change ${changes}'`);
+        }),
+        dialect,
+      );
+      const claim = claimOf(dialect, table);
+      const claimed = await session.alone<ClaimedRow>(claim, { limit: 10, leaseMs: 30_000 });
+      expect(changes).toBeGreaterThan(0);
+      expect(claimed).toMatchObject([{ id: "1", c0: `change ${changes}` }]);
+      await worker.connection.query("SELECT RELEASE_ALL_LOCKS()");
     },
   );
 });

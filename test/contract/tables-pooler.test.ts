@@ -24,7 +24,7 @@ const SOURCES: Record<string, (url: string) => ConnectionSource> = {
     onTestFinished(() => pool.end());
     return fromPg(pool);
   },
-  "postgres.js"(url) {
+  postgres(url) {
     const sql = postgres(url, { max: 5, prepare: false, fetch_types: false });
     onTestFinished(() => sql.end({ timeout: 5 }));
     return fromPostgresJs(sql);

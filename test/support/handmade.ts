@@ -7,16 +7,23 @@ import { until } from "./until.ts";
  * release, and nothing of what is optional.
  */
 export class HandmadeSource implements ConnectionSource {
+  /** As one says that counts its connections, and lets nobody have more. */
+  readonly max?: number;
   readonly #url: string;
+  readonly #waiting: (() => void)[] = [];
   readonly #idle = new Set<pg.Client>();
   readonly #open = new Set<pg.Client>();
   #out = 0;
 
-  constructor(url: string) {
+  constructor(url: string, max?: number) {
     this.#url = url;
+    if (max !== undefined) this.max = max;
   }
 
   async connect(): Promise<Connection> {
+    while (this.max !== undefined && this.#out >= this.max) {
+      await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    }
     const [idle] = this.#idle;
     // Counted before it is there: a close waits for it.
     this.#out++;
@@ -24,7 +31,7 @@ export class HandmadeSource implements ConnectionSource {
       try {
         return this.#hand(await this.#make());
       } catch (error) {
-        this.#out--;
+        this.#gone();
         throw error;
       }
     }
@@ -36,6 +43,11 @@ export class HandmadeSource implements ConnectionSource {
   async close(): Promise<void> {
     await until(() => this.#out === 0, { what: "every connection is released" });
     await Promise.all([...this.#open].map((client) => client.end()));
+  }
+
+  #gone(): void {
+    this.#out--;
+    this.#waiting.shift()?.();
   }
 
   async #make(): Promise<pg.Client> {
@@ -72,10 +84,11 @@ export class HandmadeSource implements ConnectionSource {
         inTransaction = false;
       },
       release: async () => {
-        this.#out--;
         // Anything but a connection that is alive and outside a transaction is closed.
-        if (this.#open.has(client) && !inTransaction) this.#idle.add(client);
-        else await client.end();
+        const isFit = this.#open.has(client) && !inTransaction;
+        if (isFit) this.#idle.add(client);
+        this.#gone();
+        if (!isFit) await client.end();
       },
     };
   }

@@ -10,6 +10,8 @@ interface Pending {
 export class JumpClock implements Clock {
   #aheadMs = 0;
   readonly #pending = new Set<Pending>();
+  /** How many timers have rung. */
+  rung = 0;
 
   monotonic(): number {
     return performance.now() + this.#aheadMs;
@@ -42,6 +44,7 @@ export class JumpClock implements Clock {
 
   #fire(pending: Pending): void {
     this.#pending.delete(pending);
+    this.rung += 1;
     pending.callback();
   }
 }

@@ -59,7 +59,7 @@ interface SourceKind {
   /** `one writer`: a transaction that has written keeps every other from writing. */
   readonly connections: "many" | "one writer" | "one";
   /** Of databases on a server: a pool of connections to it. */
-  readonly connect?: (url: string, max: number, endDeadlineS: number) => Connected;
+  readonly connect?: (url: string, max: number | undefined, endDeadlineS: number) => Connected;
   /** Of databases within the process: an empty one. */
   readonly open?: (options: OpenOptions) => Promise<OpenedSource>;
 }
@@ -70,7 +70,7 @@ export interface Connected {
 }
 
 export interface OpenOptions {
-  /** The size of the pool; 5 by default. Sources with one connection, or with no limit, ignore it. */
+  /** The size of the pool; 5 by default, and without limit by hand. Sources with one connection ignore it. */
   readonly max?: number;
 }
 
@@ -224,7 +224,7 @@ async function openSource(kind: SourceKind, options: OpenOptions = {}): Promise<
   if (connect === undefined) throw new Error("a source has connections or is opened");
   const database = await createOn(kind.database);
   const all: Connected[] = [];
-  const add: OpenedSource["another"] = ({ max = 5, url = database.url } = {}) => {
+  const add: OpenedSource["another"] = ({ max, url = database.url } = {}) => {
     // What a network's faults have hung does not come back.
     const connected = connect(url, max, url === database.url ? END_DEADLINE_S : 1);
     all.push(connected);
@@ -367,16 +367,16 @@ async function allReturned(source: ConnectionSource): Promise<void> {
   if (taken.some(({ status }) => status === "rejected")) throw new Error(LEAK);
 }
 
-function connectPg(url: string, max: number): Connected {
+function connectPg(url: string, max = 5): Connected {
   const pool = new pg.Pool({ connectionString: url, max });
   return { source: fromPg(pool), end: () => pool.end() };
 }
 
-function connectPostgresJs(url: string, max: number, endDeadlineS: number): Connected {
+function connectPostgresJs(url: string, max: number | undefined, endDeadlineS: number): Connected {
   // A session that ends while the library looks up array types is an unhandled rejection inside it.
   // And its own backoff, which killed sessions drive up to 20 seconds, would outlast a test's leases.
   const sql = postgres(url, {
-    max,
+    max: max ?? 5,
     onnotice: () => undefined,
     fetch_types: false,
     backoff: () => 0.05,
@@ -385,13 +385,13 @@ function connectPostgresJs(url: string, max: number, endDeadlineS: number): Conn
 }
 
 /** Also for tests of that driver alone. */
-export function connectMysql2(url: string, max: number): Connected {
+export function connectMysql2(url: string, max = 5): Connected {
   const pool = mysql.createPool({ uri: url, connectionLimit: max });
   return { source: fromMysql2(pool), end: () => pool.end() };
 }
 
 /** Also for tests of that driver alone. */
-export function connectMariadb(url: string, max: number): Connected {
+export function connectMariadb(url: string, max = 5): Connected {
   const { hostname, password, pathname, port, username } = new URL(url);
   const pool = mariadb.createPool({
     host: hostname,
@@ -405,7 +405,7 @@ export function connectMariadb(url: string, max: number): Connected {
   return { source: fromMariadb(pool, { max }), end: () => pool.end() };
 }
 
-function connectMssql(url: string, max: number): Connected {
+function connectMssql(url: string, max = 5): Connected {
   const pool = openMssqlPool(url, { max });
   return {
     source: fromMssql(loadMssql(), pool),
@@ -415,7 +415,7 @@ function connectMssql(url: string, max: number): Connected {
   };
 }
 
-function connectHandmade(url: string): Connected {
-  const source = new HandmadeSource(url);
+function connectHandmade(url: string, max?: number): Connected {
+  const source = new HandmadeSource(url, max);
   return { source, end: () => source.close() };
 }

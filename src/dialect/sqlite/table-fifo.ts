@@ -117,16 +117,20 @@ function heads(sql: TableSql, settings: ClaimSettings): string {
 
 /** The group of an open row whose id is the first behind one chosen at random; else of any. */
 function someGroup(sql: TableSql): string {
-  const { id } = sql.table.roles;
   const group = sql.of("group", "g");
-  const pivot =
-    id?.type === "text" || id?.type === "uuid"
-      ? "(SELECT lower(hex(randomblob(16))))"
-      : `(SELECT abs(random() % (max(m.${sql.id}) - min(m.${sql.id}) + 1)) + min(m.${sql.id}) FROM ${sql.name} AS m)`;
+  const pivot = `(SELECT ${chance(sql)})`;
   const some = (...conditions: readonly string[]) => `(SELECT ${group}
     FROM ${sql.name} AS g
     WHERE ${all(sql.open("g"), `${group} IS NOT NULL`, conditions)}
     ORDER BY g.${sql.id}
     LIMIT 1)`;
   return `coalesce(${some(`g.${sql.id} >= ${pivot}`)}, ${some()})`;
+}
+
+/** An id by chance, in the order that ids of the type stand in: decimals are texts, and "999" is the last of 3,000. */
+function chance(sql: TableSql): string {
+  const type = sql.table.roles.id?.type;
+  if (type === "text" || type === "uuid") return "lower(hex(randomblob(16)))";
+  if (type === "decimal") return "substr(abs(random() % 1000000000) + 1000000000, 2)";
+  return `abs(random() % (max(m.${sql.id}) - min(m.${sql.id}) + 1)) + min(m.${sql.id}) FROM ${sql.name} AS m`;
 }
