@@ -195,8 +195,10 @@ export interface RowLockStatements extends SettleStatements {
   /** group (if one), limit. Skips locked rows. */
   readonly claim: Statement;
   /**
-   * Of tables whose `claim` is the service's own. group (if one), ids. Locks those of them that can be
-   * claimed still, and answers as the claim does, in the order of the ids.
+   * group (if one), ids. Locks those of them that can be claimed still, waiting for none, and answers as the
+   * claim does, in the order of the ids. For rows that a `claim` of the service's own has named, and for those
+   * whose transaction an error has ended before they were settled. Left out: there can be no such claim, and
+   * such a row comes again without an attempt spent.
    */
   readonly take?: Statement;
   /**
