@@ -305,6 +305,11 @@ export interface TableInspection {
    * runs in a transaction that is rolled back. Left out: a statement is checked when it first runs.
    */
   prepare?(statement: Statement): readonly string[];
+  /**
+   * What an error of those texts says of the statement: the error, or one that came with it; undefined where it
+   * says nothing, and the statement counts as one that was taken. Left out: every error refuses the statement.
+   */
+  refusal?(error: unknown): unknown;
   /** The indexes that claims want: DDL, and a statement that answers `present`. */
   indexes(
     table: TableDescription,

@@ -33,3 +33,10 @@ export function giveLock(owner: Owner): string {
 export function isFreeLock(name: string): string {
   return `APPLOCK_TEST(N'public', ${name}, N'Exclusive', N'Session') = 1`;
 }
+
+/** A batch as it would be if every lock were granted: it calls no procedure. For who looks at it and does not run it. */
+export function withoutLocks(batch: string): string {
+  return batch
+    .replaceAll(/^EXEC (@\w+) = sp_(?:get|release)applock [^;\n]*;/gm, "SET $1 = 0;")
+    .replaceAll(/^EXEC sp_releaseapplock [^;\n]*;/gm, "SET NOCOUNT ON;");
+}
