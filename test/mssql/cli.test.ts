@@ -1,11 +1,9 @@
 /** The command line on SQL Server, as far as a server that runs no SQL can tell. */
-import { copyFile, mkdir, symlink } from "node:fs/promises";
-import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { CLI, Cli, type CliResult, folderWith, jsonError } from "../cli/run-cli.ts";
+import { jsonError } from "../cli/run-cli.ts";
 import { describeTable } from "../support/described-table.ts";
 import { catalogueOf, isDescription } from "./catalogue.ts";
-import { openServer } from "./open-server.ts";
+import { project } from "./cli-project.ts";
 import type { Reply, Said } from "./tds-server.ts";
 
 const jobs = describeTable({
@@ -15,28 +13,12 @@ const jobs = describeTable({
 const CONFIG = `module.exports = { databases: { main: {
   url: process.env.DATABASE_URL, tables: [{ description: ${JSON.stringify(jobs)} }] } } };`;
 
-/** A server with the table, and a project beside it that has the driver. */
-async function project(answer: (said: Said) => Reply | undefined = () => undefined) {
-  const { server, port } = await openServer();
+/** A server with the table, and a project beside it that describes it. */
+function described(answer: (said: Said) => Reply | undefined = () => undefined) {
   const catalogue = catalogueOf(jobs);
-  server.answer = (said) => answer(said) ?? (isDescription(said) ? [] : catalogue(said));
-  const folder = await folderWith({ "intray.config.cjs": CONFIG });
-  await copyFile(CLI, join(folder, "cli.mjs"));
-  await mkdir(join(folder, "node_modules"));
-  await symlink(
-    join(import.meta.dirname, "node_modules", "mssql"),
-    join(folder, "node_modules", "mssql"),
-  );
-  const at = `sa:hunter2@127.0.0.1:${port}/app`;
-  const run = (url: string, ...args: readonly string[]): Promise<CliResult> =>
-    new Cli(args, { entry: join(folder, "cli.mjs"), cwd: folder, url }).ended;
-  return {
-    server,
-    port,
-    run,
-    url: `mssql://${at}?encrypt=false`,
-    other: `sqlserver://${at}?Encrypt=FALSE`,
-  };
+  return project((said) => answer(said) ?? (isDescription(said) ? [] : catalogue(said)), {
+    "intray.config.cjs": CONFIG,
+  });
 }
 
 const STATUS = {
@@ -51,7 +33,7 @@ const STATUS = {
 
 describe("intray check on SQL Server", () => {
   test("82: has each statement described, and runs none", async () => {
-    const { run, server, url } = await project();
+    const { run, server, url } = await described();
     const { code, stderr, stdout } = await run(url, "check", "--json");
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(JSON.parse(stdout)).toMatchObject({
@@ -68,7 +50,7 @@ describe("intray check on SQL Server", () => {
 
   test("82: names the table, the statement and the server's words", async () => {
     const message = "The DELETE permission was denied on the object 'jobs'.";
-    const { run, url } = await project((said) =>
+    const { run, url } = await described((said) =>
       isDescription(said) && said.text.includes("DELETE i")
         ? [{ error: 229, message }, { error: 11501 }]
         : undefined,
@@ -83,7 +65,7 @@ describe("intray check on SQL Server", () => {
 
 describe("a SQL Server", () => {
   test("is reached by either scheme, and by a connection string", async () => {
-    const { other, port, run, server, url } = await project(({ text }) =>
+    const { other, port, run, server, url } = await described(({ text }) =>
       text.includes("AS waiting")
         ? [{ columns: STATUS, rows: [[null, "3", "0", "0", "0", null, null]] }]
         : undefined,
@@ -99,7 +81,7 @@ describe("a SQL Server", () => {
   });
 
   test("that does not answer is told of without secrets", async () => {
-    const { run } = await project();
+    const { run } = await described();
     for (const url of [
       "mssql://app:hunter2@127.0.0.1:1/shop?encrypt=false",
       "Server=127.0.0.1,1;Database=shop;User Id=app;Password=hunter2;Encrypt=false",
@@ -114,7 +96,7 @@ describe("a SQL Server", () => {
   });
 
   test("by a URL that is wrong is refused without secrets", async () => {
-    const { run } = await project();
+    const { run } = await described();
     const wrong = await run("mssql://app:hunter2@localhost:port/shop", "status");
     expect(wrong).toMatchObject({ code: 1, stderr: expect.stringContaining("cannot connect to") });
     for (const query of ["encrypt=hunter3", "password=hunter3", "encrypt=true&hunter3"]) {
