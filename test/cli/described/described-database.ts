@@ -9,6 +9,7 @@ import { repository } from "../../support/package.ts";
 import { chosenDatabases, type DatabaseName } from "../../support/requirements.ts";
 import { sqliteFile } from "../../support/sqlite.ts";
 import { type Words, wordsOf } from "../../support/words.ts";
+import { trusting } from "../inbox-database.ts";
 import { Cli, type CliResult } from "../run-cli.ts";
 import { schemaOf, tablesAt } from "./tables.ts";
 
@@ -76,13 +77,7 @@ function kindOf(name: DatabaseName): DescribedKind {
 
 async function created(name: DatabaseName): Promise<Omit<TestDatabase, "endSessions">> {
   if (name === "postgres") return await createDatabase();
-  if (name === "sqlserver") {
-    const { url, ...database } = await createMssqlDatabase();
-    const trusting = new URL(url);
-    // That of a test's server is its own.
-    trusting.searchParams.set("trustServerCertificate", "true");
-    return { ...database, url: trusting.href };
-  }
+  if (name === "sqlserver") return trusting(await createMssqlDatabase());
   if (name !== "sqlite") return await createMysqlDatabase(name);
   const file = await sqliteFile();
   const source = file.open(1);
