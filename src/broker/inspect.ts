@@ -3,6 +3,7 @@ import { bind } from "../dialect/bind.ts";
 import type { Dialect } from "../dialect/dialect.ts";
 import type { Statement } from "../dialect/statement.ts";
 import type { Connection } from "../driver/connection.ts";
+import { refusedStatement } from "../driver/refused-statement.ts";
 import { runSteps } from "../driver/run-steps.ts";
 import type { TableDescription } from "../table/description.ts";
 
@@ -16,28 +17,16 @@ export async function ask<Row>(
 }
 
 /**
- * What the server refuses a statement with; undefined where it takes it, or is not to be asked. In a
- * transaction of its own, so that one that is refused says nothing of the others.
+ * What the server refuses a statement with; undefined where it takes it, or is not to be asked.
  *
  * @throws what says nothing of the statement: an outage, a lock that was not free.
  */
-export async function refusalOf(
+export function refusalOf(
   connection: Connection,
   { errors, inspection }: Dialect,
   statement: Statement,
 ): Promise<{ readonly error: unknown } | undefined> {
-  const texts = inspection.prepare?.(statement) ?? [];
-  await connection.begin();
-  try {
-    for (const text of texts) await connection.query(text);
-    await connection.rollback();
-    return undefined;
-  } catch (error) {
-    // What the statement failed with is the news, whatever becomes of the rollback.
-    await connection.rollback().catch(() => {});
-    if (errors.isSessionLost(error) || errors.isTransient(error)) throw error;
-    return { error };
-  }
+  return refusedStatement(connection, errors, inspection, statement);
 }
 
 /** The DDL of indexes that the table's claims want and do not have. */

@@ -201,8 +201,10 @@ export interface RowLockStatements extends SettleStatements {
   /** group (if one), limit. Skips locked rows. */
   readonly claim: Statement;
   /**
-   * Of tables whose `claim` is the service's own. group (if one), ids. Locks those of them that can be
-   * claimed still, and answers as the claim does, in the order of the ids.
+   * group (if one), ids. Locks those of them that can be claimed still, waiting for none, and answers as the
+   * claim does, in the order of the ids. For rows that a `claim` of the service's own has named, and for those
+   * whose transaction an error has ended before they were settled. Left out: there can be no such claim, and
+   * such a row comes again without an attempt spent.
    */
   readonly take?: Statement;
   /**
@@ -309,6 +311,11 @@ export interface TableInspection {
    * runs in a transaction that is rolled back. Left out: a statement is checked when it first runs.
    */
   prepare?(statement: Statement): readonly string[];
+  /**
+   * What an error of those texts says of the statement: the error, or one that came with it; undefined where it
+   * says nothing, and the statement counts as one that was taken. Left out: every error refuses the statement.
+   */
+  refusal?(error: unknown): unknown;
   /** The indexes that claims want: DDL, and a statement that answers `present`. */
   indexes(
     table: TableDescription,

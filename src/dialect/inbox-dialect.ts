@@ -12,6 +12,14 @@ export interface InboxDialect {
   /** The placeholder of the parameter at this position, counted from 1. */
   placeholder(position: number): string;
   statements(schema: InboxSchema, settings: InboxWorkerSettings): InboxWorkerStatements;
+  /**
+   * How the worker's statements are looked at before the first claim: texts that have the server compile a statement
+   * without running it, and what an error of theirs says of it (undefined: nothing). Left out: nobody looks.
+   */
+  readonly preparing?: {
+    prepare(statement: InboxStatement): readonly string[];
+    refusal(error: unknown): unknown;
+  };
   /** The channel that the table's trigger notifies; undefined where the database has none. */
   channel?(schema: InboxSchema): string;
   /** What creates the index that bounds a claim past a hot aggregate, to name it. */

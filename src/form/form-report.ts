@@ -31,6 +31,15 @@ export class FormReport {
     this.#returned(delivery.rows, "failed", error);
   }
 
+  /** The transaction that had locked the rows is over, and somebody else has them, or had them since. */
+  notRetaken(delivery: TableDelivery, rows: readonly ClaimedRow[], error: unknown): void {
+    if (rows.length === 0) return;
+    const text =
+      "the handler's transaction was ended by an error, and its row was not to be had again as it was: it is left as it is; no attempt is spent";
+    this.#say("warn", delivery, "redelivered", text, error);
+    this.#returned(rows, "failed", error);
+  }
+
   leftBehind(delivery: TableDelivery): void {
     if (!delivery.leaveBehind()) return;
     const text = "the handler did not end when its signal aborted; it is left behind";

@@ -1,4 +1,4 @@
-import type { ClaimedRow } from "../dialect/dialect.ts";
+import type { ClaimedRow, RowLockStatements } from "../dialect/dialect.ts";
 import type { QueryResult } from "../driver/connection.ts";
 import type { Performance } from "../engine/work.ts";
 import { asError, SettlementError } from "../errors.ts";
@@ -7,9 +7,10 @@ import { type Action, runActions } from "./actions.ts";
 import { didCommit } from "./commit-truth.ts";
 import type { FormReport } from "./form-report.ts";
 import type { FormSettings } from "./form-settings.ts";
-import type { Reacted, Verdict } from "./reaction.ts";
+import { keepsWrites, type Reacted, type Verdict } from "./reaction.ts";
 import { type Refusal, whatRefused } from "./refusal.ts";
 import type { RowLockDelivery } from "./row-lock-delivery.ts";
+import { retake } from "./row-lock-retaking.ts";
 import { type Settlement, settlementsOf, type TableEvents } from "./table-events.ts";
 import { checkSteps } from "./transactional-handling.ts";
 
@@ -23,6 +24,7 @@ import { checkSteps } from "./transactional-handling.ts";
  *     no answer --------------> the transaction's own id tells, or nobody does
  *     try again, says the database --> rolled back; no attempt is spent
  *     the handler's writes fail -----> undone; what becomes of the rows is decided anew, and settled
+ *     the transaction is over -------> the rows are taken again in another one, and settled there
  *     one row of a batch ------------> row by row, each behind a savepoint: its siblings are settled
  *     ... and it was acknowledged ---> as if the writes had failed: they are that row's too
  *     a settlement by itself --------> rolled back; the row is claimable at once
@@ -42,53 +44,76 @@ export class RowLockSettlement {
   /** `firstFailure`: the first query of the handler that failed, if one did. */
   async settle(
     delivery: RowLockDelivery,
-    { verdicts, threw }: Reacted,
+    reacted: Reacted,
     firstFailure: unknown,
   ): Promise<Performance> {
     const { settings } = this.#context;
-    const isAcked = verdicts.some(({ kind }) => kind === "ack");
-    const keepsWrites = settings.transactional && !threw && isAcked;
-    const settlements = settlementsOf(delivery.rows, verdicts);
-    const failure = await this.#commitAll(delivery, settlements, keepsWrites);
+    const keeps = settings.transactional && keepsWrites(reacted);
+    const settlements = settlementsOf(delivery.rows, reacted.verdicts);
+    const failure = await this.#commitAll(delivery, settlements, keeps);
     if (failure === undefined) return "settled";
     const { errors } = settings.dialect;
     const refusal = whatRefused(errors, failure.error, firstFailure);
     const concluded = await this.#concluded(delivery, settlements, refusal);
     if (concluded !== undefined) return concluded;
+    if (errors.isTransactionOver?.(failure.error) === true && !delivery.isHeldAnew) {
+      return await this.settleElsewhere(delivery, reacted, refusal.error);
+    }
     const isHandlers =
-      keepsWrites && (settlements.length === 1 || errors.isTransactionAborted(failure.error));
+      keeps && (settlements.length === 1 || errors.isTransactionAborted(failure.error));
     if (isHandlers) return await this.#settleAnew(delivery, refusal.error);
-    if (settlements.length > 1) return await this.#oneByOne(delivery, settlements, keepsWrites);
+    if (settlements.length > 1) return await this.#oneByOne(delivery, settlements, keeps);
     await delivery.rollBack(settings);
     this.#failed(delivery, settlements, refusal.error);
     return "unavailable";
+  }
+
+  /**
+   * The transaction has ended, by `error` or before it: settles what it takes again of its rows in another one.
+   * Nothing that the handler wrote is there to be kept.
+   */
+  async settleElsewhere(
+    delivery: RowLockDelivery,
+    reacted: Reacted,
+    error: unknown,
+  ): Promise<Performance> {
+    const { report, settings } = this.#context;
+    const { rows } = delivery;
+    const others = await retake(this.#context, delivery);
+    report.notRetaken(delivery, others, error);
+    if (others.length === rows.length) return "unavailable";
+    const decided = new Map(rows.map((row, index) => [row, reacted.verdicts[index]]));
+    const verdicts = keepsWrites(reacted)
+      ? await settings.reaction.failed(delivery.rows, error)
+      : delivery.rows.flatMap((row) => decided.get(row) ?? []);
+    return await this.settle(delivery, { verdicts, threw: true }, undefined);
   }
 
   /** Answers what failed, or nothing where all is settled. */
   async #commitAll(
     delivery: RowLockDelivery,
     settlements: readonly Settlement<ClaimedRow>[],
-    keepsWrites: boolean,
+    keeps: boolean,
   ): Promise<{ readonly error: unknown } | undefined> {
     const { events, settings } = this.#context;
     const settling = events.grouped(settlements).flatMap((group) => events.settle(group));
-    if (settling.length === 0 && !keepsWrites) {
+    if (settling.length === 0 && !keeps) {
       await delivery.rollBack(settings);
       for (const { row, verdict } of settlements) this.#settled(row, verdict);
       return undefined;
     }
     const undoing =
-      settings.transactional && !keepsWrites ? [this.#savepoint("handler", "rollback")] : [];
+      settings.transactional && !keeps ? [this.#savepoint("handler", "rollback")] : [];
     const actions: Action[] = [
       // Before anything is settled: outside of its transaction each statement would commit by itself.
-      ...(keepsWrites ? checkSteps(settings.dialect.mark) : []),
+      ...(keeps ? checkSteps(settings.dialect.mark) : []),
       ...undoing,
       ...(settlements.length > 1 ? [this.#savepoint("settlement", "set")] : []),
       ...settling,
-      ...(keepsWrites ? this.#checks() : []),
+      ...(keeps ? this.#checks() : []),
     ];
     try {
-      const isFinal = settlements.length === 1 && !keepsWrites;
+      const isFinal = settlements.length === 1 && !keeps;
       const results = await this.#runAndCommit(delivery, actions, isFinal);
       const ids = new Set(results.flatMap(({ rows }) => rows.map(({ id }) => id)));
       this.#committed(delivery, settlements, ids);
@@ -148,7 +173,7 @@ export class RowLockSettlement {
   async #oneByOne(
     delivery: RowLockDelivery,
     settlements: readonly Settlement<ClaimedRow>[],
-    keepsWrites: boolean,
+    keeps: boolean,
   ): Promise<Performance> {
     const { errors } = this.#context.settings.dialect;
     const failed: { readonly settlement: Settlement<ClaimedRow>; readonly error: unknown }[] = [];
@@ -173,7 +198,7 @@ export class RowLockSettlement {
           whatRefused(errors, error, undefined),
         );
         if (concluded !== undefined) return concluded;
-        if (keepsWrites && settlement.verdict.kind === "ack") {
+        if (keeps && settlement.verdict.kind === "ack") {
           return await this.#settleAnew(delivery, this.#notAcked(settlement, error));
         }
         undoing = [fallBack];
@@ -181,13 +206,13 @@ export class RowLockSettlement {
       }
     }
     try {
-      const checks = keepsWrites ? this.#checks() : [];
-      await this.#runAndCommit(delivery, [...undoing, ...checks], !keepsWrites);
+      const checks = keeps ? this.#checks() : [];
+      await this.#runAndCommit(delivery, [...undoing, ...checks], !keeps);
     } catch (error) {
       const refusal = whatRefused(errors, error, undefined);
       const concluded = await this.#concluded(delivery, settlements, refusal);
       if (concluded !== undefined) return concluded;
-      if (keepsWrites) return await this.#settleAnew(delivery, error);
+      if (keeps) return await this.#settleAnew(delivery, error);
       await delivery.rollBack(this.#context.settings);
       this.#failed(delivery, settlements, error);
       return "unavailable";
@@ -274,6 +299,7 @@ export class RowLockSettlement {
 
 export interface RowLockContext {
   readonly settings: FormSettings;
+  readonly statements: RowLockStatements;
   readonly events: TableEvents;
   readonly report: FormReport;
   /** Aborts when the subscription has ended. */

@@ -10,6 +10,7 @@ import type { FormSettings } from "./form-settings.ts";
 import { type Ended, lastWait, untilEnded } from "./handler-end.ts";
 import { HandlerTransaction } from "./handler-transaction.ts";
 import { keepsWrites, type Reacted } from "./reaction.ts";
+import { whatRefused } from "./refusal.ts";
 import { RowLockDelivery } from "./row-lock-delivery.ts";
 import { RowLockSettlement } from "./row-lock-settlement.ts";
 import { claimOnSession } from "./session-delivery.ts";
@@ -48,6 +49,7 @@ export class RowLockForm implements Work<RowLockDelivery> {
     this.#report = new FormReport(settings);
     this.#settlement = new RowLockSettlement({
       settings,
+      statements,
       events: this.#events,
       report: this.#report,
       ended: this.#ending.signal,
@@ -157,11 +159,17 @@ export class RowLockForm implements Work<RowLockDelivery> {
       const reacting = reaction.react(rows, delivery, undefined);
       ended = await untilEnded(reacting, delivery.signal, patience);
     }
-    if (transaction?.rolledBackBy !== undefined && ended.ended !== "left behind") {
-      // The row's lock is gone with the transaction, and nothing that this delivery says of it counts.
-      await delivery.rollBack(this.#settings);
-      this.#report.redelivered(delivery, transaction.rolledBackBy);
-      return "unavailable";
+    const by = transaction?.rolledBackBy;
+    if (by !== undefined && ended.ended !== "left behind") {
+      // The row's lock is gone with the transaction.
+      if (whatRefused(dialect.errors, by, undefined).kind !== "failed") {
+        await delivery.rollBack(this.#settings);
+        this.#report.redelivered(delivery, by);
+        return "unavailable";
+      }
+      if (ended.ended === "returned") {
+        return await this.#settlement.settleElsewhere(delivery, ended.answer, by);
+      }
     }
     switch (ended.ended) {
       case "returned": {

@@ -1,7 +1,9 @@
-import type { CatalogueRow } from "../dialect/inbox-dialect.ts";
+import type { CatalogueRow, InboxWorkerStatements } from "../dialect/inbox-dialect.ts";
 import { withConnection } from "../driver/checkout.ts";
+import type { Connection } from "../driver/connection.ts";
+import { refusedStatement } from "../driver/refused-statement.ts";
 import { FatalError } from "../engine/work.ts";
-import { SchemaError } from "../errors.ts";
+import { asError, SchemaError } from "../errors.ts";
 import { type InboxContext, runStatement } from "./inbox-context.ts";
 
 /** What the worker learns of its table before the first claim. */
@@ -13,7 +15,8 @@ export interface InboxTable {
 /**
  * Looks whether the table fits, and says what would hurt later.
  *
- * @throws FatalError where the table or a column is missing, or the server is not what the statements take.
+ * @throws FatalError where the table or a column is missing, the server is not what the statements take, or it
+ * refuses one of them.
  */
 export async function inspectTable(
   context: InboxContext,
@@ -29,6 +32,7 @@ export async function inspectTable(
     }
     const columns = await runStatement<CatalogueRow>(connection, statements.columns, {});
     checkColumns(context, columns.rows);
+    await checkStatements(context, connection);
     const indexes = await runStatement<{ by_aggregate: boolean }>(
       connection,
       statements.indexes,
@@ -59,6 +63,39 @@ function checkColumns(context: InboxContext, columns: readonly CatalogueRow[]): 
     new SchemaError(`the table ${table} has no ${what} ${missing.join(", ")}. ${advice}`),
   );
 }
+
+async function checkStatements(
+  { dialect, options, statements }: InboxContext,
+  connection: Connection,
+): Promise<void> {
+  const { errors, preparing } = dialect;
+  if (preparing === undefined) return;
+  for (const name of WORKING) {
+    const refusal = await refusedStatement(connection, errors, preparing, statements[name]);
+    if (refusal === undefined) continue;
+    const why = asError(refusal.error).message;
+    throw new FatalError(
+      new SchemaError(
+        `the server refuses the statement "${name}" on table ${options.schema.table}: ${why}`,
+        { cause: refusal.error },
+      ),
+    );
+  }
+}
+
+/** What is run after the start. */
+const WORKING = [
+  "claim",
+  "claimPastByAggregate",
+  "claimPastInOrder",
+  "lookAgain",
+  "renewAll",
+  "releaseAll",
+  "completeOrFail",
+  "retry",
+  "dead",
+  "readBack",
+] as const satisfies readonly (keyof InboxWorkerStatements)[];
 
 function adviseIndex({ dialect, fields, log, options }: InboxContext): void {
   log.info("an index would keep claims fast while one aggregate has very many messages due", {

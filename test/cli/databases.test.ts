@@ -53,6 +53,9 @@ describe("the driver", () => {
       /no driver of MySQL or MariaDB here: npm install mysql2 \(or mariadb\)/,
     ],
     ["mariadb://localhost/x", /npm install mysql2 \(or mariadb\)/],
+    ["mssql://localhost/x", /no driver of SQL Server here: npm install mssql/],
+    ["sqlserver://localhost/x", /no driver of SQL Server here: npm install mssql/],
+    ["Server=localhost;Database=x", /no driver of SQL Server here: npm install mssql/],
   ])("of %s is missing", async (url, message) => {
     const folder = await project();
     expect(jsonError(await run(folder, url, "status", "--json"))).toEqual({

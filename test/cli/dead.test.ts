@@ -1,32 +1,25 @@
 import { expect, test } from "vitest";
-import { describeOn, type TestDatabase } from "../support/databases.ts";
-import { addRow, inboxDatabase } from "./inbox-database.ts";
+import type { TestDatabase } from "../support/databases.ts";
+import { deadWords } from "../support/dead-words.ts";
+import { forEachInboxDatabase, type InboxKind } from "./inbox-database.ts";
 import { jsonError, queuebox } from "./run-cli.ts";
 
 const NOBODY = "00000000-0000-4000-8000-000000000000";
 
-async function keys(database: TestDatabase, state: string): Promise<string[]> {
-  const { rows } = await database.query<{ key: string }>(
-    "SELECT idempotency_key AS key FROM inbox WHERE state = $1 ORDER BY 1",
-    [state],
-  );
-  return rows.map(({ key }) => key);
-}
-
-async function fiveDead(): Promise<TestDatabase & { ids: Record<string, string> }> {
-  const database = await inboxDatabase();
+async function fiveDead(kind: InboxKind): Promise<TestDatabase & { ids: Record<string, string> }> {
+  const database = await kind.inbox();
   const ids: Record<string, string> = {};
   for (const [index, key] of ["a", "b", "c", "d"].entries()) {
-    ids[key] = await addRow(database, { key, days: index * 5 });
+    ids[key] = await kind.addRow(database, { key, days: index * 5 });
   }
-  ids["e"] = await addRow(database, { key: "e", source: "mails", days: 30 });
-  await addRow(database, { key: "alive", state: "pending" });
+  ids["e"] = await kind.addRow(database, { key: "e", source: "mails", days: 30 });
+  await kind.addRow(database, { key: "alive", state: "pending" });
   return { ...database, ids };
 }
 
-describeOn("postgres", "intray queuebox dead list and show", () => {
+forEachInboxDatabase("intray queuebox dead list and show", (kind) => {
   test("list the newest first, page by page", async () => {
-    const { ids, url } = await fiveDead();
+    const { ids, url } = await fiveDead(kind);
     const args = ["dead", "list", "--source", "orders", "--limit", "3", "--json"];
     const first = JSON.parse((await queuebox(args, { url })).stdout);
     expect(first.dead.map((row: { idempotencyKey: string }) => row.idempotencyKey)).toEqual([
@@ -54,8 +47,8 @@ describeOn("postgres", "intray queuebox dead list and show", () => {
   });
 
   test("show a message with every digit of its payload, and mask what others stored", async () => {
-    const database = await inboxDatabase();
-    const id = await addRow(database, {
+    const database = await kind.inbox();
+    const id = await kind.addRow(database, {
       key: "a",
       payload: '{"n": 9007199254740993, "x": 0.10}',
       lastError: "connect to postgres://app:hunter2@db/x\u001b[31m failed",
@@ -71,7 +64,7 @@ describeOn("postgres", "intray queuebox dead list and show", () => {
   });
 
   test("say that there is none", async () => {
-    const { url } = await inboxDatabase();
+    const { url } = await kind.inbox();
     expect(await queuebox(["dead", "list"], { url })).toMatchObject({
       code: 0,
       stdout: "no dead message\n",
@@ -87,49 +80,49 @@ describeOn("postgres", "intray queuebox dead list and show", () => {
   });
 });
 
-describeOn("postgres", "intray queuebox dead retry", () => {
+forEachInboxDatabase("intray queuebox dead retry", (kind) => {
   test("makes messages pending, due now, attempt 0, and says so", async () => {
-    const { ids, query, url } = await fiveDead();
+    const { ids, query, url } = await fiveDead(kind);
     const args = ["dead", "retry", "--id", ids["a"] ?? "", "--id", ids["c"] ?? ""];
     expect(await queuebox(args, { url })).toMatchObject({
       code: 0,
       stdout: "2 messages are pending again: attempt 0, due now\n",
     });
     const { rows } = await query(
-      `SELECT idempotency_key AS key, attempt, scheduled_at > clock_timestamp() - interval '1 minute' AS fresh,
-        claim_token FROM inbox WHERE state = 'pending' AND attempt = 0 ORDER BY 1`,
+      `SELECT idempotency_key AS name, attempt, claim_token,
+        CASE WHEN scheduled_at > ${kind.words.later(-60_000)} THEN 1 ELSE 0 END AS fresh
+      FROM inbox WHERE state = 'pending' AND attempt = 0 ORDER BY idempotency_key`,
     );
     expect(rows).toEqual(
-      ["a", "c"].map((key) => ({ key, attempt: 0, fresh: true, claim_token: null })),
+      ["a", "c"].map((name) => ({ name, attempt: 0, fresh: 1, claim_token: null })),
     );
   });
 
   test("takes a source, the newest of it, or all", async () => {
-    const database = await fiveDead();
+    const database = await fiveDead(kind);
     const { url } = database;
     const newest = await queuebox(
       ["dead", "retry", "--source", "orders", "--limit", "2", "--json"],
       { url },
     );
     expect(JSON.parse(newest.stdout)).toMatchObject({ retried: 2, missing: [], attempt: 0 });
-    expect(await keys(database, "pending")).toEqual(["a", "alive", "b"]);
+    expect(await kind.keys(database, "pending")).toEqual(["a", "alive", "b"]);
     await queuebox(["dead", "retry", "--source", "orders"], { url });
-    expect(await keys(database, "dead")).toEqual(["e"]);
+    expect(await kind.keys(database, "dead")).toEqual(["e"]);
     await queuebox(["dead", "retry", "--all"], { url });
-    expect(await keys(database, "dead")).toEqual([]);
+    expect(await kind.keys(database, "dead")).toEqual([]);
   });
 
   test("retries more than a statement takes", async () => {
-    const database = await inboxDatabase();
-    await database.query(`INSERT INTO inbox (source, idempotency_key, payload, state, consumption)
-      SELECT 'orders', n::text, '{}', 'dead', 'pull' FROM generate_series(1, 2500) AS n`);
+    const database = await kind.inbox();
+    await database.query(deadWords(kind.name).many(2500));
     const { stdout } = await queuebox(["dead", "retry", "--all"], { url: database.url });
     expect(stdout).toMatch(/^2500 messages/);
-    expect(await keys(database, "dead")).toEqual([]);
+    expect(await kind.keys(database, "dead")).toEqual([]);
   });
 
   test("fails for what is not there, and wants to know what is meant", async () => {
-    const database = await fiveDead();
+    const database = await fiveDead(kind);
     const { ids, url } = database;
     const args = ["dead", "retry", "--id", ids["a"] ?? "", "--id", NOBODY, "--json"];
     const failed = await queuebox(args, { url });
@@ -138,20 +131,20 @@ describeOn("postgres", "intray queuebox dead retry", () => {
     for (const wrong of [[], ["--id", NOBODY, "--all"], ["--id", NOBODY, "--source", "x"]]) {
       expect(await queuebox(["dead", "retry", ...wrong], { url })).toMatchObject({ code: 2 });
     }
-    expect(await keys(database, "pending")).toEqual(["a", "alive"]);
+    expect(await kind.keys(database, "pending")).toEqual(["a", "alive"]);
   });
 });
 
-describeOn("postgres", "intray queuebox dead purge", () => {
+forEachInboxDatabase("intray queuebox dead purge", (kind) => {
   test("deletes nothing without --yes where it cannot ask", async () => {
-    const database = await fiveDead();
+    const database = await fiveDead(kind);
     const result = await queuebox(["dead", "purge", "--all"], { url: database.url });
     expect(result).toMatchObject({ code: 2, stderr: expect.stringContaining("--yes") });
-    expect(await keys(database, "dead")).toHaveLength(5);
+    expect(await kind.keys(database, "dead")).toHaveLength(5);
   });
 
   test("deletes by age, id, source, or all", async () => {
-    const database = await fiveDead();
+    const database = await fiveDead(kind);
     const { ids, url } = database;
     const purge = (...args: string[]) =>
       queuebox(["dead", "purge", ...args, "--yes", "--json"], { url });
@@ -160,18 +153,18 @@ describeOn("postgres", "intray queuebox dead purge", () => {
       ids: expect.arrayContaining([ids["c"], ids["d"]]),
       missing: [],
     });
-    expect(await keys(database, "dead")).toEqual(["a", "b", "e"]);
+    expect(await kind.keys(database, "dead")).toEqual(["a", "b", "e"]);
     expect(await purge("--id", ids["b"] ?? "")).toMatchObject({ code: 0 });
-    expect(await keys(database, "dead")).toEqual(["a", "e"]);
+    expect(await kind.keys(database, "dead")).toEqual(["a", "e"]);
     await purge("--older-than", "20d");
-    expect(await keys(database, "dead")).toEqual(["a"]);
+    expect(await kind.keys(database, "dead")).toEqual(["a"]);
     const { stdout } = await queuebox(["dead", "purge", "--all", "-y"], { url });
     expect(stdout).toBe("1 dead message deleted\n");
-    expect(await keys(database, "pending")).toEqual(["alive"]);
+    expect(await kind.keys(database, "pending")).toEqual(["alive"]);
   });
 
   test("fails for what is not there, and wants to know what is meant", async () => {
-    const database = await fiveDead();
+    const database = await fiveDead(kind);
     const { url } = database;
     expect(await queuebox(["dead", "purge", "--id", NOBODY, "-y"], { url })).toMatchObject({
       code: 1,
@@ -179,6 +172,6 @@ describeOn("postgres", "intray queuebox dead purge", () => {
     for (const wrong of [[], ["--id", NOBODY, "--all"], ["--id", NOBODY, "--older-than", "7d"]]) {
       expect(await queuebox(["dead", "purge", "-y", ...wrong], { url })).toMatchObject({ code: 2 });
     }
-    expect(await keys(database, "dead")).toHaveLength(5);
+    expect(await kind.keys(database, "dead")).toHaveLength(5);
   });
 });

@@ -237,12 +237,16 @@ forEachDatabase("78, D1: intray dead", (kind) => {
   test("retries rows of a dead-letter table into the table that they came from", async () => {
     const database = await kind.described();
     const { query, schema, url } = database;
-    await query(
-      `INSERT INTO ${schema}.failed_jobs (id, was, reason, payload) VALUES ${Array.from(
-        { length: 1201 },
-        (_, index) => `(${index + 1}, 'emails', 'late', ${kind.bytes(`{"n": ${index + 1}}`)})`,
-      ).join(", ")}`,
+    const rows = Array.from(
+      { length: 1201 },
+      (_, index) => `(${index + 1}, 'emails', 'late', ${kind.bytes(`{"n": ${index + 1}}`)})`,
     );
+    // SQL Server takes 1,000 rows in one.
+    for (const part of [rows.slice(0, 600), rows.slice(600)]) {
+      await query(
+        `INSERT INTO ${schema}.failed_jobs (id, was, reason, payload) VALUES ${part.join(", ")}`,
+      );
+    }
     const args = ["dead", "retry", "--table", "failed_jobs", "--to-table", `${schema}.email_jobs`];
     expect(await intray([...args, "--all"], { url })).toMatchObject({
       code: 2,
@@ -295,7 +299,7 @@ forEachDatabase("78: intray purge", (kind) => {
     const { query, schema, url } = await kind.described();
     const values = Array.from({ length: 30 }, (_, index) => {
       const done = index < 25 ? hoursFromNow(kind, -24 * (index + 1)) : "NULL";
-      return `('emails', '', ${done})`;
+      return `('emails', ${kind.bytes("")}, ${done})`;
     });
     await query(
       `INSERT INTO ${schema}.email_jobs (name, payload, done) VALUES ${values.join(", ")}`,

@@ -27,11 +27,16 @@ export class Cli {
   stderr = "";
   readonly ended: Promise<CliResult>;
 
-  constructor(args: readonly string[], { cwd, entry = CLI, url }: CliOptions = {}) {
+  constructor(args: readonly string[], { cwd, entry, url }: CliOptions = {}) {
     const { DATABASE_URL: _, ...env } = process.env;
-    this.process = spawn(process.execPath, [entry, ...args], {
+    this.process = spawn(process.execPath, [entry ?? CLI, ...args], {
       cwd: cwd ?? repository,
-      env: { ...env, ...(url !== undefined && { DATABASE_URL: url }) },
+      env: {
+        ...env,
+        ...(url !== undefined && { DATABASE_URL: url }),
+        // The driver of SQL Server is in a folder of its own.
+        ...(entry === undefined && /^mssql:/.test(url ?? "") && { NODE_PATH: MSSQL_MODULES }),
+      },
       stdio: ["ignore", "pipe", "pipe"],
     });
     this.process.stdout?.on("data", (data) => {
@@ -50,6 +55,8 @@ export class Cli {
     });
   }
 }
+
+const MSSQL_MODULES: string = join(repository, "test", "mssql", "node_modules");
 
 export const CLI: string = join(repository, "dist", "cli.mjs");
 

@@ -5,9 +5,9 @@ import { Log } from "../../src/log.ts";
 import { InboxClaims } from "../../src/queuebox/inbox-claims.ts";
 import { InboxWorker, resolveOptions } from "../../src/queuebox/index.ts";
 import { Gate } from "../support/gate.ts";
-import { EFFECT, LineLogger, type OpenedInbox, openInbox, start } from "../support/inbox.ts";
+import { LineLogger, type OpenedInbox, openInbox, start } from "../support/inbox.ts";
 import { addRows } from "../support/inbox-rows.ts";
-import { forEachSource } from "../support/sources.ts";
+import { forEachInbox, forEachSource } from "../support/sources.ts";
 import { until } from "../support/until.ts";
 import { endAll, produce, WorkerProcess } from "./processes/programs.ts";
 import type { HandlerWindow, SourceKind } from "./processes/protocol.ts";
@@ -142,17 +142,23 @@ describe("one message of an aggregate at a time", () => {
 });
 
 describe("two workers and twenty messages", () => {
-  forEachSource({ connections: "one" }, (_name, open) => {
+  forEachInbox({ connections: "one" }, (open, words) => {
     test("no message is handled twice", async () => {
       const inbox = await openInbox(open);
       for (let n = 0; n < 20; n += 1) await inbox.insert({ key: `m${n}` });
       const handled: string[] = [];
       const running = [inbox.source, inbox.another()].map((source) => {
-        const options = { source: "orders", batchSize: 3, maxConcurrency: 3, pollIntervalMs: 20 };
+        const options = {
+          source: "orders",
+          dialect: words.dialect,
+          batchSize: 3,
+          maxConcurrency: 3,
+          pollIntervalMs: 20,
+        };
         return start((signal) =>
           new InboxWorker(source, options).run(async (message, tx) => {
             handled.push(message.idempotencyKey);
-            await tx.query(EFFECT, [message.idempotencyKey]);
+            await tx.query(words.effect, [message.idempotencyKey]);
           }, signal),
         );
       });
@@ -193,7 +199,7 @@ describe("many claimers", () => {
 });
 
 describe("an aggregate with 10,000 messages due, before 100 others", () => {
-  forEachSource({ connections: "many" }, (_name, open) => {
+  forEachInbox({ connections: "many" }, (open, { dialect, later }) => {
     describe.each([{ extraIndexes: true }, { extraIndexes: false }])(
       "with the indexes %o",
       (indexes) => {
@@ -203,15 +209,17 @@ describe("an aggregate with 10,000 messages due, before 100 others", () => {
         ])("S10: a claim of ten returns ten when it is $hot", async ({ hot, taken }) => {
           const inbox = await openInbox(open, { ...indexes, max: 12 });
           const session = { query: (text: string) => inbox.query(text) };
-          await addRows(session, { count: 10_000, aggregate: "'hot'" });
-          await addRows(session, { count: 100, aggregate: "'other-' || n", startSeconds: -60 });
+          await addRows(session, { count: 10_000, aggregate: "'hot'" }, dialect);
+          const others = { count: 100, aggregate: "CONCAT('other-', n)", startSeconds: -60 };
+          await addRows(session, others, dialect);
           if (hot === "in work") {
             const busy = { count: 1, aggregate: "'hot'", leaseSeconds: 3600 } as const;
-            await addRows(session, { ...busy, state: "processing", startSeconds: -7200 });
+            const row = { ...busy, state: "processing", startSeconds: -7200 } as const;
+            await addRows(session, row, dialect);
           }
           const aggregates: (string | null)[] = [];
           const mayEnd = new Gate();
-          const options = { source: "orders", maxConcurrency: 10, pollIntervalMs: HOUR };
+          const options = { source: "orders", dialect, maxConcurrency: 10, pollIntervalMs: HOUR };
           const running = start((signal) =>
             new InboxWorker(inbox.source, options).run(async (message) => {
               aggregates.push(message.aggregateId);
@@ -220,8 +228,8 @@ describe("an aggregate with 10,000 messages due, before 100 others", () => {
           );
           await until(() => aggregates.length > 0);
           const claims = await inbox.query<{ claimed: number }>(
-            `SELECT count(*)::int AS claimed FROM inbox
-          WHERE state = 'processing' AND scheduled_at > now() - interval '90 minutes'
+            `SELECT CAST(COUNT(*) AS int) AS claimed FROM inbox
+          WHERE state = 'processing' AND scheduled_at > ${later(-90 * 60 * SECOND)}
           GROUP BY claim_token`,
           );
           mayEnd.open();

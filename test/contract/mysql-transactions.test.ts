@@ -2,7 +2,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { inboxTable } from "../../src/broker/inbox-table.ts";
 import type { HandlerFacade } from "../../src/form/handler-transaction.ts";
 import { hasMethods } from "../../src/options.ts";
-import { drop } from "../../src/outcome.ts";
+import { drop, retryAfter } from "../../src/outcome.ts";
 import { c } from "../../src/table/columns.ts";
 import { fitting, openTables, testBroker } from "../support/broker-table.ts";
 import { Gate } from "../support/gate.ts";
@@ -114,8 +114,36 @@ describe("transactions that MySQL and MariaDB end", () => {
         const { rows: left } = await db.query(`SELECT id FROM ${Jobs.description.name}`);
         expect(said()[0]).toContain("a statement of the handler ended its transaction");
         expect(broker.stats()[0]?.settled.ack).toBe(0);
-        // Given up by the policy, where that can be written; never as one that is done.
-        expect(left).toHaveLength(logger.of("dropped").length > 0 ? 0 : 1);
+        // Given up by the policy; never as one that is done.
+        expect(logger.of("dropped")).toHaveLength(1);
+        expect(left).toEqual([]);
+        await broker.stop();
+      });
+
+      test(`27, 51, ${form}: an error that has ended the transaction, and is none to try again after, is a failed attempt`, async () => {
+        const db = await openTables(open, [Jobs]);
+        await db.query(`CREATE PROCEDURE give_up() BEGIN
+          ROLLBACK;
+          SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'nothing works';
+        END`);
+        const { broker, logger } = testBroker(db.source);
+        const attempts: unknown[] = [];
+        broker.subscribe(
+          Jobs.queue(),
+          { transactional: true, onFailure: { throw: retryAfter(1) } },
+          async (_, { attempt, tx }) => {
+            attempts.push(attempt);
+            await tx.query(db.effect, [String(attempt)]);
+            if (attempt === 3) return;
+            await tx.query("CALL give_up()");
+          },
+        );
+        await Jobs.queue().insert(db.source, 1);
+        await broker.start();
+        await until(() => broker.stats()[0]?.settled.ack === 1);
+        expect(attempts).toEqual([1, 2, 3]);
+        expect(await db.effects()).toEqual(["3"]);
+        expect(logger.of("settlement_failed")).toEqual([]);
         await broker.stop();
       });
 

@@ -8,6 +8,7 @@ export const mssql: Mssql = loadMssql();
 
 export interface OpenServer {
   readonly server: TdsServer;
+  readonly port: number;
   readonly pool: MssqlPool;
   readonly source: ConnectionSource<"sqlserver">;
   /** A connection that is released when the test ends, if the test did not. */
@@ -27,6 +28,7 @@ export async function openServer(config: PoolConfig = {}): Promise<OpenServer> {
   const source = fromMssql(mssql, pool);
   return {
     server,
+    port,
     pool,
     source,
     async connect() {

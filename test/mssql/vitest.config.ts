@@ -5,7 +5,7 @@ export default defineConfig({
   test: {
     name: "mssql",
     include: ["*.test.ts"],
-    globalSetup: ["install.ts"],
+    globalSetup: ["install.ts", "../support/build-cli.ts"],
     maxWorkers: 2,
     testTimeout: 60_000,
     hookTimeout: 120_000,

@@ -1,9 +1,9 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { build } from "vite";
 import { beforeAll, describe, expect, test } from "vitest";
 import { repository } from "../support/package.ts";
+import { bundled } from "./bundled.ts";
 import { Program } from "./program.ts";
 import { installRuntimes, isInstalled, MODULES, type Runtime, runtimes } from "./runtimes.ts";
 
@@ -47,7 +47,8 @@ const folder = join(repository, "node_modules", ".cache", "intray", "runtimes");
 beforeAll(async () => {
   await installRuntimes();
   await mkdir(folder, { recursive: true });
-  await writeFile(join(folder, "sqlite-facts.mjs"), await bundled());
+  const facts = fileURLToPath(new URL("sqlite-facts.ts", import.meta.url));
+  await writeFile(join(folder, "sqlite-facts.mjs"), await bundled(facts));
 }, 300_000);
 
 describe.each(runtimes.map((each) => [each.name, each] as const))("%s", (_name, runtime) => {
@@ -64,20 +65,3 @@ describe.each(runtimes.map((each) => [each.name, each] as const))("%s", (_name, 
     },
   );
 });
-
-async function bundled(): Promise<string> {
-  const built = await build({
-    configFile: false,
-    root: repository,
-    logLevel: "warn",
-    build: {
-      ssr: fileURLToPath(new URL("sqlite-facts.ts", import.meta.url)),
-      target: "node20",
-      write: false,
-      rolldownOptions: { output: { format: "esm" } },
-    },
-  });
-  const [chunk] = "output" in built ? built.output : [];
-  if (chunk === undefined) throw new Error("nothing was bundled");
-  return chunk.code;
-}

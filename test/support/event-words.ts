@@ -59,6 +59,24 @@ const LOCKS: Readonly<Record<string, LockWords>> = {
     },
     endWithSession: true,
   },
+  sqlserver: {
+    lock: `DECLARE @lock nvarchar(255) = CONCAT(N'own/', CAST(@p1 AS nvarchar(200))), @granted int;
+      EXEC @granted = sp_getapplock @Resource = @lock, @LockMode = N'Exclusive', @LockOwner = N'Session', @LockTimeout = 0;
+      SELECT CASE WHEN @granted >= 0 THEN 1 ELSE 0 END AS answer;`,
+    // To release what is not held is an error there.
+    unlock: `DECLARE @lock nvarchar(255) = CONCAT(N'own/', CAST(@p1 AS nvarchar(200))), @released int = -1;
+      IF APPLOCK_MODE(N'public', @lock, N'Session') = N'Exclusive'
+      EXEC @released = sp_releaseapplock @Resource = @lock, @LockOwner = N'Session';
+      SELECT CASE WHEN @released >= 0 THEN 1 ELSE 0 END AS answer;`,
+    held: (keys) => {
+      const isHeld = keys.map(
+        (key) =>
+          `CASE WHEN APPLOCK_TEST(N'public', N'own/${key}', N'Exclusive', N'Session') = 0 THEN 1 ELSE 0 END`,
+      );
+      return `SELECT ${isHeld.join(" + ")} AS held;`;
+    },
+    endWithSession: true,
+  },
   // There is nothing that a session could lock: rows of a table.
   sqlite: {
     locks: "CREATE TABLE own_locks (name TEXT PRIMARY KEY)",
@@ -68,6 +86,8 @@ const LOCKS: Readonly<Record<string, LockWords>> = {
     endWithSession: false,
   },
 };
+
+const RANDOM: Readonly<Record<string, string>> = { mysql: "RAND()", sqlserver: "NEWID()" };
 
 /** Of a dialect, by its name. */
 export function eventWordsOf(name: string): EventWords {
@@ -82,9 +102,13 @@ export function eventWordsOf(name: string): EventWords {
     return Number(rows[0]?.answer ?? 0) === 1;
   };
   return {
-    random: name === "mysql" ? "RAND()" : "random()",
-    skipLocked: dialect.features.forms.includes("rowLock") ? "FOR UPDATE SKIP LOCKED" : "",
-    limit: (position) => `LIMIT ${name === "mysql" ? at(position) : bigint.write(at(position))}`,
+    random: RANDOM[name] ?? "random()",
+    // On SQL Server a hint stands behind the table's name; the library locks what is named, and passes over the rest.
+    skipLocked: ["postgres", "mysql"].includes(name) ? "FOR UPDATE SKIP LOCKED" : "",
+    limit: (position) =>
+      name === "sqlserver"
+        ? `OFFSET 0 ROWS FETCH NEXT (CAST(${at(position)} AS int)) ROWS ONLY`
+        : `LIMIT ${name === "mysql" ? at(position) : bigint.write(at(position))}`,
     value: (type, position) => types[type].write(at(position)),
     async writeLease(conn, id, end, condition = "1 = 1") {
       const { rowCount } = await conn.query(

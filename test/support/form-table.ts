@@ -206,7 +206,7 @@ const IN_AN_HOUR: Verdict = { kind: "retryAfter", delayMs: 3_600_000 };
 
 /** Works the table's group "a" by its form, with this handler. Ends with the test. */
 export function subscribe(
-  { dialect: database, source: own, table }: OpenedForm,
+  { dialect: database, source: own, table }: Pick<OpenedForm, "dialect" | "source" | "table">,
   handler: TestHandler,
   options: SubscribeOptions = {},
 ): Subscribed {

@@ -109,7 +109,7 @@ interface Needs {
   readonly form?: FormName;
   /** What is of one database alone, by the name of its dialect. */
   readonly dialect?: string;
-  /** The name of a dialect in whose SQL the test is not written yet. */
+  /** The name of a dialect whose database has no such thing. */
   readonly without?: string;
 }
 

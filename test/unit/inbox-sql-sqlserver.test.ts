@@ -10,6 +10,7 @@ import {
 } from "../../src/dialect/inbox-schema.ts";
 import type { InboxStatement } from "../../src/dialect/inbox-statement.ts";
 import { sqlserverInbox } from "../../src/dialect/sqlserver/inbox.ts";
+import { sqlserverInboxAdministration } from "../../src/dialect/sqlserver/inbox-administration.ts";
 import { claimWindow } from "../../src/dialect/sqlserver/inbox-claim.ts";
 import { sqlserverInboxStatements } from "../../src/dialect/sqlserver/inbox-contract.ts";
 import {
@@ -47,6 +48,14 @@ function statementsOf(
   );
 }
 
+/** Those of the command line. */
+function administrationOf(schema: InboxSchema) {
+  const { columns: _, ids: __, ...statements } = sqlserverInboxAdministration;
+  return Object.entries(statements).map(
+    ([name, build]) => [`admin-${kebab(name)}`, build(schema)] satisfies [string, InboxStatement],
+  );
+}
+
 function kebab(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
@@ -59,6 +68,8 @@ const everything = [
       .filter(([name]) => suffix === "" || name.startsWith("claim"))
       .map(([name, statement]) => [`${name}${suffix}`, statement] as const),
   ),
+  ...administrationOf(defaultSchema),
+  ...administrationOf(mapped).map(([name, statement]) => [`mapped-${name}`, statement] as const),
   ...Object.entries(sqlserverInboxStatements(mapped)).map(
     ([name, statement]) => [`mapped-public-${name}`, statement] as const,
   ),
@@ -93,6 +104,13 @@ test("every statement is here once", () => {
     "claim-charging",
     "claim-past-by-aggregate-charging",
     "claim-past-in-order-charging",
+    "admin-status",
+    "admin-list",
+    "admin-show",
+    "admin-retry",
+    "admin-retry-of-source",
+    "admin-purge",
+    "admin-purge-old",
   ]);
 });
 
@@ -122,7 +140,7 @@ describe.each(everything)("%s", (name, statement) => {
 
   test("says whose a column is by a name that the batch gives", () => {
     const given = new Set([...text.matchAll(/\bAS (\w+)\b/g)].map(([, alias]) => alias));
-    for (const own of ["inserted", "sys"]) given.add(own);
+    for (const own of ["deleted", "inserted", "sys"]) given.add(own);
     const used = [...text.matchAll(/(?<![\w\]])(\w+)\.\[/g)].map(([, alias]) => alias);
     expect(used.filter((alias) => !given.has(alias))).toEqual([]);
   });

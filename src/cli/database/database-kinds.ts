@@ -2,9 +2,10 @@ import type { DatabaseKind } from "./database.ts";
 import { mysqlKind } from "./open-mysql.ts";
 import { postgresKind } from "./open-postgres.ts";
 import { sqliteKind } from "./open-sqlite.ts";
+import { sqlserverKind } from "./open-sqlserver.ts";
 
 /** Every kind that the commands open; the first whose URL it is takes it. */
-const KINDS: readonly DatabaseKind[] = [postgresKind, mysqlKind, sqliteKind];
+const KINDS: readonly DatabaseKind[] = [postgresKind, mysqlKind, sqlserverKind, sqliteKind];
 
 /** Undefined for a URL that is none of theirs. */
 export function kindOf(url: string): DatabaseKind | undefined {

@@ -2,7 +2,13 @@ import { Option } from "commander";
 import { UsageError } from "../cli-error.ts";
 import { kindOf } from "../database/database-kinds.ts";
 
+/** The database that an inbox is in. */
 export const databaseOption: Option = new Option(
+  "--database-url <url>",
+  "the PostgreSQL database or SQL Server, as postgres://localhost/shop or mssql://localhost/shop",
+).env("DATABASE_URL");
+
+export const postgresOption: Option = new Option(
   "--database-url <url>",
   "the PostgreSQL database, as postgres://localhost/shop",
 ).env("DATABASE_URL");
@@ -10,9 +16,9 @@ export const databaseOption: Option = new Option(
 /**
  * The URL that was given, or undefined. Its text never goes into an error: it may hold a password.
  *
- * @throws UsageError where it is no PostgreSQL URL: an inbox is in no other database yet.
+ * @throws UsageError where it is no PostgreSQL URL: the demo runs on no other database.
  */
-export function databaseUrl(given: string | undefined): string | undefined {
+export function postgresUrl(given: string | undefined): string | undefined {
   const url = given?.trim();
   if (url === undefined || url === "") return undefined;
   if (kindOf(url)?.dialect === "postgres") return url;
@@ -21,11 +27,16 @@ export function databaseUrl(given: string | undefined): string | undefined {
   );
 }
 
-/** @throws UsageError where none was given. */
+/** @throws UsageError where none was given, or one that no inbox is in. */
 export function requiredDatabaseUrl(given: string | undefined): string {
-  const url = databaseUrl(given);
-  if (url !== undefined) return url;
+  const url = given?.trim();
+  if (url === undefined || url === "") {
+    throw new UsageError(
+      "there is no database: set DATABASE_URL, or give --database-url, as postgres://localhost/shop",
+    );
+  }
+  if (["postgres", "sqlserver"].includes(kindOf(url)?.dialect ?? "")) return url;
   throw new UsageError(
-    "there is no database: set DATABASE_URL, or give --database-url, as postgres://localhost/shop",
+    "DATABASE_URL (or --database-url) takes a URL that begins with postgres://, postgresql://, mssql:// or sqlserver://, or a connection string of SQL Server",
   );
 }

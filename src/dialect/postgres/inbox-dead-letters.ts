@@ -1,11 +1,9 @@
 /** Dead letters, for the command line: list, show, run again, throw away. */
+import { deadLetterChunk } from "../inbox-administration.ts";
 import type { InboxSchema } from "../inbox-schema.ts";
 import type { InboxStatement } from "../inbox-statement.ts";
 import { type InboxNames, inboxNames } from "./inbox-names.ts";
 import { isoTime, milliseconds } from "./sql.ts";
-
-/** How many rows one statement retries or purges: run it again until it answers fewer. */
-export const deadLetterChunk = 1_000;
 
 /**
  * The newest first: `id`, `source`, `idempotency_key`, `aggregate_id`, `event_type`, `attempt`,

@@ -28,18 +28,24 @@ export const THROWN: {
 
 /** The numbers that the server gave the error, and those before it; none where it is the driver's or a socket's. */
 export function serverNumbers(error: unknown): readonly number[] {
-  return all(error).flatMap(({ number }) =>
+  return serverErrors(error).flatMap(({ number }) =>
     // Below 1 other clients number what the server never said: -2 is a timeout.
     typeof number === "number" && number > 0 ? [number] : [],
   );
 }
 
 /** The error, and the errors that it was handed on with. */
-function all(error: unknown, depth = 0): readonly Readonly<Record<string, unknown>>[] {
+export function serverErrors(
+  error: unknown,
+  depth = 0,
+): readonly Readonly<Record<string, unknown>>[] {
   if (!isObject(error) || depth > 3) return [];
   const { cause, errors, originalError, precedingErrors } = error;
   const others = [errors, precedingErrors].flatMap((list) => (Array.isArray(list) ? list : []));
-  return [error, ...[originalError, cause, ...others].flatMap((other) => all(other, depth + 1))];
+  return [
+    error,
+    ...[originalError, cause, ...others].flatMap((other) => serverErrors(other, depth + 1)),
+  ];
 }
 
 function has(error: unknown, numbers: ReadonlySet<number>): boolean {
@@ -55,11 +61,11 @@ export function isSessionLost(error: unknown): boolean {
   if (error instanceof TransactionError) return false;
   if (isObject(error) && NEVER_SENT.has(String(error.code))) return false;
   return (
-    all(error).some(({ code }) => UNANSWERED.has(String(code))) ||
+    serverErrors(error).some(({ code }) => UNANSWERED.has(String(code))) ||
     serverNumbers(error).length === 0 ||
     has(error, ENDS_SESSION) ||
     // From severity 20 on the server closes the connection behind the error.
-    all(error).some((one) => typeof one.class === "number" && one.class >= 20)
+    serverErrors(error).some((one) => typeof one.class === "number" && one.class >= 20)
   );
 }
 

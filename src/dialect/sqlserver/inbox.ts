@@ -21,6 +21,7 @@ import { releaseAllStatement, renewAllStatement } from "./inbox-lease.ts";
 import { lookAgainStatement } from "./inbox-look-again.ts";
 import { readBackStatement } from "./inbox-read-back.ts";
 import { completeOrFailStatement, deadStatement, retryStatement } from "./inbox-settle.ts";
+import { prepareStatement, refusalIn } from "./prepare.ts";
 import { placeholder, valuesText } from "./sql.ts";
 import { begin } from "./transactions.ts";
 
@@ -46,6 +47,7 @@ export const sqlserverInbox: InboxDialect = {
     indexes: indexesStatement(schema),
     timeouts: timeoutsStatement(),
   }),
+  preparing: { prepare: prepareStatement, refusal: refusalIn },
   aggregateIndexDdl,
   list: valuesText,
   errors: {

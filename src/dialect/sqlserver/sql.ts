@@ -64,6 +64,11 @@ export function timeText(expression: string): string {
   return `CONVERT(varchar(33), ${expression}, 126)`;
 }
 
+/** The same as people read it, with its zone; null stays null. */
+export function utcText(expression: string): string {
+  return `${timeText(expression)} + 'Z'`;
+}
+
 /** Such text as a time. */
 export function time(text: string): string {
   return `CONVERT(datetime2(7), ${text}, 126)`;

@@ -8,6 +8,7 @@ import {
   isTransient,
   isUnstorableText,
 } from "./errors.ts";
+import { prepareStatement, refusalIn } from "./prepare.ts";
 import { longestName, placeholder, quoted } from "./sql.ts";
 import {
   moveStatement,
@@ -38,10 +39,7 @@ import { types } from "./types.ts";
 /**
  * Described tables on SQL Server 2016 and later, and on Azure SQL.
  *
- * Statements are batches: the answer is the last of their results that has columns. Nothing is prepared at a start:
- * what has a server bind a batch without running it (SET SHOWPLAN_XML, sp_describe_first_result_set) takes a
- * permission of its own, or no batch that calls a procedure; that the table and its columns are there, the
- * catalogue says.
+ * Statements are batches: the answer is the last of their results that has columns.
  *
  * An error undoes its own statement or, some errors, the whole transaction (`endsTransaction`); none leaves one
  * that only fails. DDL commits nothing, so there is no `mark`: a COMMIT without its transaction is an error.
@@ -93,6 +91,8 @@ export const sqlserver: Dialect = {
     session: sessionStatement,
     version: versionStatement,
     oldestVersion,
+    prepare: prepareStatement,
+    refusal: refusalIn,
     indexes: tableIndexes,
   },
   admin: {

@@ -41,7 +41,7 @@ export function rowLockStatements(
   return {
     claim: table.fifo === "none" ? claim(build(), settings) : fifoClaim(build(), settings),
     ...settlements(build, settings, true),
-    ...(table.custom?.claim !== undefined && { take: takeRows(build(), settings) }),
+    take: takeRows(build(), settings),
   };
 }
 

@@ -3,11 +3,13 @@ import { describe, onTestFinished } from "vitest";
 import type { Dialect } from "../../../src/dialect/dialect.ts";
 import { dialectNamed } from "../../../src/dialect/dialects.ts";
 import { createDatabase, isMissing, type TestDatabase } from "../../support/databases.ts";
+import { createMssqlDatabase } from "../../support/mssql-database.ts";
 import { createMysqlDatabase } from "../../support/mysql-database.ts";
 import { repository } from "../../support/package.ts";
 import { chosenDatabases, type DatabaseName } from "../../support/requirements.ts";
 import { sqliteFile } from "../../support/sqlite.ts";
 import { type Words, wordsOf } from "../../support/words.ts";
+import { trusting } from "../inbox-database.ts";
 import { Cli, type CliResult } from "../run-cli.ts";
 import { schemaOf, tablesAt } from "./tables.ts";
 
@@ -34,7 +36,7 @@ export interface Database extends Omit<TestDatabase, "drop" | "endSessions"> {
   readonly schema: string;
 }
 
-const NAMES: readonly DatabaseName[] = ["postgres", "mariadb", "mysql", "sqlite"];
+const NAMES: readonly DatabaseName[] = ["postgres", "mariadb", "mysql", "sqlite", "sqlserver"];
 const chosen = chosenDatabases(process.env["INTRAY_ONLY"]);
 
 /** The same of every database that the command line opens. */
@@ -53,7 +55,8 @@ function kindOf(name: DatabaseName): DescribedKind {
     words: wordsOf(dialect.name),
     bytes(text) {
       const hex = Buffer.from(text).toString("hex");
-      return name === "postgres" ? `'\\x${hex}'::bytea` : `x'${hex}'`;
+      if (name === "postgres") return `'\\x${hex}'::bytea`;
+      return name === "sqlserver" ? `0x${hex}` : `x'${hex}'`;
     },
     async empty() {
       const { drop, query, url } = await created(name);
@@ -62,7 +65,7 @@ function kindOf(name: DatabaseName): DescribedKind {
     },
     async described() {
       const database = await kind.empty();
-      if (name === "postgres") await database.query("CREATE SCHEMA app");
+      if (database.schema === "app") await database.query("CREATE SCHEMA app");
       for (const table of Object.values(tablesAt(database.url))) {
         for (const text of dialect.ddl(table.description)) await database.query(text);
       }
@@ -74,6 +77,7 @@ function kindOf(name: DatabaseName): DescribedKind {
 
 async function created(name: DatabaseName): Promise<Omit<TestDatabase, "endSessions">> {
   if (name === "postgres") return await createDatabase();
+  if (name === "sqlserver") return trusting(await createMssqlDatabase());
   if (name !== "sqlite") return await createMysqlDatabase(name);
   const file = await sqliteFile();
   const source = file.open(1);
@@ -114,11 +118,25 @@ export interface JobInsert {
 export async function addJob({ kind, query, schema }: Database, job: JobInsert): Promise<void> {
   const { attempt = 1, done = "NULL", due = "NULL", lease = "NULL" } = job;
   const at = [1, 2, 3, 4, 5].map((position) => kind.dialect.placeholder(position));
-  await query(
-    `INSERT INTO ${schema}.email_jobs (job_id, name, attempt, last_error, payload, due, locked_until, done)
-    VALUES (${at.join(", ")}, ${due}, ${lease}, ${done})`,
-    [job.id, job.group ?? "emails", attempt, job.error ?? null, Buffer.from(job.payload ?? "{}")],
+  const insert = `INSERT INTO ${schema}.email_jobs (job_id, name, attempt, last_error, payload, due, locked_until, done)
+    VALUES (${at.join(", ")}, ${due}, ${lease}, ${done})`;
+  const identity = `SET IDENTITY_INSERT ${schema}.email_jobs`;
+  await query(kind.name === "sqlserver" ? `${identity} ON; ${insert}; ${identity} OFF;` : insert, [
+    job.id,
+    job.group ?? "emails",
+    attempt,
+    job.error ?? null,
+    Buffer.from(job.payload ?? "{}"),
+  ]);
+}
+
+/** Whether the server says what it makes of a statement, without running it; Babelfish does not. */
+export async function prepares({ kind, query }: Database): Promise<boolean> {
+  if (kind.name !== "sqlserver") return true;
+  const { rows } = await query<{ product: unknown }>(
+    "SELECT SERVERPROPERTY('Babelfish') AS product",
   );
+  return rows[0]?.product === null;
 }
 
 /** The database's time, so many hours from now. */

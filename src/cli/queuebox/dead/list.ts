@@ -1,5 +1,4 @@
 import type { Command } from "commander";
-import { listDeadStatement } from "../../../dialect/postgres/inbox-dead-letters.ts";
 import { sanitize } from "../../../redact.ts";
 import { ask } from "../../database/ask.ts";
 import { helpEnd } from "../../help.ts";
@@ -7,10 +6,10 @@ import { databaseOption } from "../../options/database-option.ts";
 import { schemaOption } from "../../options/schema-option.ts";
 import { parseCount, parseId, parseName } from "../../options/values.ts";
 import { type Column, printJson, printLine, shortened, tableText } from "../../output.ts";
+import { type InboxOptions, withInbox } from "../open-inbox.ts";
 import { type DeadRow, deadJson } from "./dead-row.ts";
-import { type DeadOptions, withInbox } from "./open-dead.ts";
 
-interface ListOptions extends DeadOptions {
+interface ListOptions extends InboxOptions {
   readonly source?: string;
   readonly limit: number;
   readonly after?: readonly string[];
@@ -37,10 +36,10 @@ export function addList(parent: Command): void {
 }
 
 async function list(options: ListOptions): Promise<void> {
-  await withInbox(options, async (database, schema) => {
+  await withInbox(options, async ({ admin, database, schema }) => {
     const { source = null, limit, after = [] } = options;
     const values = { source, after: after.at(-1) ?? null, limit };
-    const { rows } = await ask<DeadRow>(database.source, listDeadStatement(schema), values);
+    const { rows } = await ask<DeadRow>(database.source, admin.list(schema), values);
     const next = rows.length === limit ? (rows.at(-1)?.id ?? null) : null;
     if (options.json === true) {
       printJson({ table: schema.table, dead: rows.map(deadJson), next });

@@ -1,13 +1,6 @@
 import { confirm, isCancel } from "@clack/prompts";
 import type { Command } from "commander";
-import type { InboxSchema } from "../../../dialect/inbox-schema.ts";
-import {
-  deadLetterChunk,
-  purgeDeadByIdStatement,
-  purgeDeadStatement,
-} from "../../../dialect/postgres/inbox-dead-letters.ts";
-import { arrayText } from "../../../dialect/postgres/sql.ts";
-import type { ConnectionSource } from "../../../driver/connection.ts";
+import { deadLetterChunk } from "../../../dialect/inbox-administration.ts";
 import { CliError, UsageError } from "../../cli-error.ts";
 import { ask } from "../../database/ask.ts";
 import { helpEnd } from "../../help.ts";
@@ -15,11 +8,11 @@ import { databaseOption } from "../../options/database-option.ts";
 import { schemaOption } from "../../options/schema-option.ts";
 import { durationText, parseDuration, parseId, parseName } from "../../options/values.ts";
 import { printJson, printLine } from "../../output.ts";
+import { type InboxOptions, type OpenInbox, withInbox } from "../open-inbox.ts";
 import { readStatus } from "../source-status.ts";
-import { type DeadOptions, withInbox } from "./open-dead.ts";
 import { type Selection, type SelectionOptions, selectionOf } from "./selection.ts";
 
-interface PurgeOptions extends DeadOptions, SelectionOptions {
+interface PurgeOptions extends InboxOptions, SelectionOptions {
   readonly olderThan?: number;
   readonly yes?: boolean;
 }
@@ -60,12 +53,13 @@ async function purge(options: PurgeOptions): Promise<void> {
   if (options.yes !== true && !canAsk) {
     throw new UsageError("dead purge deletes for good: give --yes where it cannot ask");
   }
-  await withInbox(options, async ({ source }, schema) => {
-    if (options.yes !== true) await confirmed(source, schema, selection, options.olderThan);
+  await withInbox(options, async (inbox) => {
+    const { schema } = inbox;
+    if (options.yes !== true) await confirmed(inbox, selection, options.olderThan);
     const ids =
       "ids" in selection
-        ? await deletedIds(source, schema, selection.ids)
-        : await deletedOf(source, schema, selection.source, options.olderThan ?? 0);
+        ? await deletedIds(inbox, selection.ids)
+        : await deletedOf(inbox, selection.source, options.olderThan ?? 0);
     const missing = "ids" in selection ? selection.ids.filter((id) => !ids.includes(id)) : [];
     if (options.json === true) printJson({ purged: ids.length, ids, missing });
     else printLine(`${ids.length} dead ${ids.length === 1 ? "message" : "messages"} deleted`);
@@ -87,24 +81,22 @@ function selectionToPurge(options: PurgeOptions): Selection {
 
 /** @throws CliError where the answer is no. */
 async function confirmed(
-  source: ConnectionSource,
-  schema: InboxSchema,
+  inbox: OpenInbox,
   selection: Selection,
   olderThan: number | undefined,
 ): Promise<void> {
-  const message = await question(source, schema, selection, olderThan);
+  const message = await question(inbox, selection, olderThan);
   const answer = await confirm({ message, initialValue: false });
   if (isCancel(answer) || !answer) throw new CliError("DECLINED", "nothing was deleted");
 }
 
 async function question(
-  source: ConnectionSource,
-  schema: InboxSchema,
+  inbox: OpenInbox,
   selection: Selection,
   olderThan: number | undefined,
 ): Promise<string> {
   if ("ids" in selection) return `Delete ${selection.ids.length} dead messages for good?`;
-  const sources = await readStatus(source, schema, selection.source);
+  const sources = await readStatus(inbox, selection.source);
   const count = sources.reduce((sum, { dead }) => sum + dead, 0n);
   const whose = selection.source === undefined ? "all sources" : `source ${selection.source}`;
   return olderThan === undefined
@@ -112,27 +104,26 @@ async function question(
     : `Delete the dead messages of ${whose} that are older than ${durationText(olderThan)} for good? There are ${count} of any age.`;
 }
 
-async function deletedIds(
-  source: ConnectionSource,
-  schema: InboxSchema,
-  ids: readonly string[],
-): Promise<string[]> {
-  const values = { ids: arrayText(ids) };
-  const { rows } = await ask<{ id: string }>(source, purgeDeadByIdStatement(schema), values);
+async function deletedIds(inbox: OpenInbox, ids: readonly string[]): Promise<string[]> {
+  const values = { ids: inbox.admin.ids(ids) };
+  const { rows } = await ask<{ id: string }>(
+    inbox.database.source,
+    inbox.admin.purge(inbox.schema),
+    values,
+  );
   return rows.map(({ id }) => id);
 }
 
 async function deletedOf(
-  source: ConnectionSource,
-  schema: InboxSchema,
+  inbox: OpenInbox,
   name: string | undefined,
   olderThanMs: number,
 ): Promise<string[]> {
-  const statement = purgeDeadStatement(schema);
+  const statement = inbox.admin.purgeOld(inbox.schema);
   const values = { source: name ?? null, olderThanMs };
   const ids: string[] = [];
   for (;;) {
-    const { rows } = await ask<{ id: string }>(source, statement, values);
+    const { rows } = await ask<{ id: string }>(inbox.database.source, statement, values);
     ids.push(...rows.map(({ id }) => id));
     if (rows.length < deadLetterChunk) return ids;
   }

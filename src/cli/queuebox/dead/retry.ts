@@ -1,13 +1,5 @@
 import type { Command } from "commander";
-import type { InboxSchema } from "../../../dialect/inbox-schema.ts";
-import {
-  deadLetterChunk,
-  listDeadStatement,
-  retryDeadOfSourceStatement,
-  retryDeadStatement,
-} from "../../../dialect/postgres/inbox-dead-letters.ts";
-import { arrayText } from "../../../dialect/postgres/sql.ts";
-import type { ConnectionSource } from "../../../driver/connection.ts";
+import { deadLetterChunk } from "../../../dialect/inbox-administration.ts";
 import { CliError, UsageError } from "../../cli-error.ts";
 import { ask } from "../../database/ask.ts";
 import { helpEnd } from "../../help.ts";
@@ -15,11 +7,11 @@ import { databaseOption } from "../../options/database-option.ts";
 import { schemaOption } from "../../options/schema-option.ts";
 import { parseCount, parseId, parseName } from "../../options/values.ts";
 import { printJson, printLine } from "../../output.ts";
+import { type InboxOptions, type OpenInbox, withInbox } from "../open-inbox.ts";
 import { readStatus } from "../source-status.ts";
-import { type DeadOptions, withInbox } from "./open-dead.ts";
 import { type Selection, type SelectionOptions, selectionOf } from "./selection.ts";
 
-interface RetryOptions extends DeadOptions, SelectionOptions {
+interface RetryOptions extends InboxOptions, SelectionOptions {
   readonly limit?: number;
 }
 
@@ -56,8 +48,9 @@ async function retry(options: RetryOptions): Promise<void> {
   if ("ids" in selection && options.limit !== undefined) {
     throw new UsageError("dead retry takes --limit with --source or --all, not with --id");
   }
-  await withInbox(options, async ({ source }, schema) => {
-    const ids = await revive(source, schema, selection, options.limit);
+  await withInbox(options, async (inbox) => {
+    const { schema } = inbox;
+    const ids = await revive(inbox, selection, options.limit);
     const missing = "ids" in selection ? selection.ids.filter((id) => !ids.includes(id)) : [];
     if (options.json === true) printJson({ retried: ids.length, ids, missing, attempt: 0 });
     else {
@@ -71,51 +64,48 @@ async function retry(options: RetryOptions): Promise<void> {
 }
 
 async function revive(
-  source: ConnectionSource,
-  schema: InboxSchema,
+  inbox: OpenInbox,
   selection: Selection,
   limit: number | undefined,
 ): Promise<string[]> {
-  if ("ids" in selection) return await reviveIds(source, schema, selection.ids);
+  if ("ids" in selection) return await reviveIds(inbox, selection.ids);
   if (limit !== undefined) {
     const values = { source: selection.source ?? null, after: null, limit };
-    const { rows } = await ask<{ id: string }>(source, listDeadStatement(schema), values);
+    const { rows } = await ask<{ id: string }>(
+      inbox.database.source,
+      inbox.admin.list(inbox.schema),
+      values,
+    );
     return await reviveIds(
-      source,
-      schema,
+      inbox,
       rows.map(({ id }) => id),
     );
   }
   const ids: string[] = [];
-  for (const { dead, source: name } of await readStatus(source, schema, selection.source)) {
-    ids.push(...(await reviveSource(source, schema, name, Number(dead))));
+  for (const { dead, source: name } of await readStatus(inbox, selection.source)) {
+    ids.push(...(await reviveSource(inbox, name, Number(dead))));
   }
   return ids;
 }
 
 /** A worker may let them die again while this runs: it ends after about as many as were dead at the start. */
-async function reviveSource(
-  source: ConnectionSource,
-  schema: InboxSchema,
-  name: string,
-  most: number,
-): Promise<string[]> {
+async function reviveSource(inbox: OpenInbox, name: string, most: number): Promise<string[]> {
   const ids: string[] = [];
   while (ids.length < most) {
-    const statement = retryDeadOfSourceStatement(schema);
-    const { rows } = await ask<{ id: string }>(source, statement, { source: name });
+    const statement = inbox.admin.retryOfSource(inbox.schema);
+    const { rows } = await ask<{ id: string }>(inbox.database.source, statement, { source: name });
     ids.push(...rows.map(({ id }) => id));
     if (rows.length < deadLetterChunk) break;
   }
   return ids;
 }
 
-async function reviveIds(
-  source: ConnectionSource,
-  schema: InboxSchema,
-  ids: readonly string[],
-): Promise<string[]> {
-  const values = { ids: arrayText(ids) };
-  const { rows } = await ask<{ id: string }>(source, retryDeadStatement(schema), values);
+async function reviveIds(inbox: OpenInbox, ids: readonly string[]): Promise<string[]> {
+  const values = { ids: inbox.admin.ids(ids) };
+  const { rows } = await ask<{ id: string }>(
+    inbox.database.source,
+    inbox.admin.retry(inbox.schema),
+    values,
+  );
   return rows.map(({ id }) => id);
 }

@@ -1,5 +1,4 @@
 import type { Command } from "commander";
-import { showDeadStatement } from "../../../dialect/postgres/inbox-dead-letters.ts";
 import { CliError, UsageError } from "../../cli-error.ts";
 import { ask } from "../../database/ask.ts";
 import { helpEnd } from "../../help.ts";
@@ -8,10 +7,10 @@ import { databaseOption } from "../../options/database-option.ts";
 import { schemaOption } from "../../options/schema-option.ts";
 import { parseId } from "../../options/values.ts";
 import { printable, printJson, printLine } from "../../output.ts";
+import { type InboxOptions, withInbox } from "../open-inbox.ts";
 import { type WholeDeadRow, wholeDeadJson } from "./dead-row.ts";
-import { type DeadOptions, withInbox } from "./open-dead.ts";
 
-interface ShowOptions extends DeadOptions {
+interface ShowOptions extends InboxOptions {
   readonly id?: readonly string[];
 }
 
@@ -39,8 +38,8 @@ async function show(argument: readonly string[] | undefined, options: ShowOption
   if (id === undefined || others.length > 0) {
     throw new UsageError("dead show takes the id of one message");
   }
-  await withInbox(options, async (database, schema) => {
-    const found = await ask<WholeDeadRow>(database.source, showDeadStatement(schema), { id });
+  await withInbox(options, async ({ admin, database, schema }) => {
+    const found = await ask<WholeDeadRow>(database.source, admin.show(schema), { id });
     const row = found.rows[0];
     if (row === undefined) {
       throw new CliError("NOT_FOUND", `${schema.table} has no dead message ${id}`);

@@ -1,0 +1,13 @@
+-- ids
+SET NOCOUNT ON;
+SET XACT_ABORT ON;
+DECLARE @now datetime2(7) = SYSUTCDATETIME();
+DECLARE @changed TABLE (id uniqueidentifier NOT NULL);
+DELETE i
+OUTPUT deleted.[id] INTO @changed (id)
+FROM OPENJSON(@p1) WITH ([id] uniqueidentifier '$[0]') AS g
+INNER JOIN [inbox] AS i WITH (ROWLOCK, READCOMMITTEDLOCK) ON i.[id] = g.[id]
+WHERE i.[consumption] = 'pull' AND i.[state] = N'dead'
+OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1);
+SELECT LOWER(CONVERT(varchar(36), c.id)) AS [id]
+FROM @changed AS c;
