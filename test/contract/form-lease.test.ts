@@ -395,12 +395,13 @@ describe("the lease form", () => {
 
 /** Waits until the database's clock has gone on by so much. */
 async function timePasses(jobs: OpenedForm, ms: number): Promise<void> {
-  const { later, now, text } = jobs.words;
+  const { later, now, text, truth } = jobs.words;
   const { rows } = await jobs.query<{ then_: string }>(`SELECT ${text(now)} AS then_`);
-  const then = `CAST('${rows[0]?.then_}' AS ${jobs.dialect === "postgres" ? "timestamptz" : "CHAR(40)"})`;
+  const types: Readonly<Record<string, string>> = { postgres: "timestamptz", sqlserver: "datetime2" };
+  const then = `CAST('${rows[0]?.then_}' AS ${types[jobs.dialect] ?? "CHAR(40)"})`;
   await until(async () => {
     const answer = await jobs.query<{ is_over: unknown }>(
-      `SELECT ${now} > ${later(then, ms)} AS is_over`,
+      `SELECT ${truth(`${now} > ${later(then, ms)}`)} AS is_over`,
     );
     return Boolean(answer.rows[0]?.is_over);
   });
