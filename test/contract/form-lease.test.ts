@@ -397,7 +397,10 @@ describe("the lease form", () => {
 async function timePasses(jobs: OpenedForm, ms: number): Promise<void> {
   const { later, now, text, truth } = jobs.words;
   const { rows } = await jobs.query<{ then_: string }>(`SELECT ${text(now)} AS then_`);
-  const types: Readonly<Record<string, string>> = { postgres: "timestamptz", sqlserver: "datetime2" };
+  const types: Readonly<Record<string, string>> = {
+    postgres: "timestamptz",
+    sqlserver: "datetime2",
+  };
   const then = `CAST('${rows[0]?.then_}' AS ${types[jobs.dialect] ?? "CHAR(40)"})`;
   await until(async () => {
     const answer = await jobs.query<{ is_over: unknown }>(
