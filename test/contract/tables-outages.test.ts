@@ -5,6 +5,7 @@ import { FaultyNetwork } from "../support/proxy.ts";
 import { forEachTarget } from "../support/sources.ts";
 import { TestClock } from "../support/test-clock.ts";
 import { until } from "../support/until.ts";
+import { wordsOf } from "../support/words.ts";
 import { eventually, WatchedSource } from "../support/work-inbox.ts";
 
 describe("17: claims that fail", () => {
@@ -57,10 +58,11 @@ describe("17: claims that fail", () => {
         broker.subscribe(queue, (message) => void seen.push(message));
         await broker.start();
         const { name } = Jobs.description;
-        await db.query(`ALTER TABLE ${name} RENAME TO away`);
+        const { rename } = wordsOf(target.dialect.name);
+        await db.query(rename(name, "away"));
         await until(() => logger.of("claim_failed").length > 1);
         expect(broker.stats()[0]?.lastError).toContain(name);
-        await db.query(`ALTER TABLE away RENAME TO ${name}`);
+        await db.query(rename("away", name));
         await queue.insert(db.source, "after");
         await until(() => seen.length === 1);
         expect(logger.of("subscription_failed")).toEqual([]);

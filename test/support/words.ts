@@ -25,6 +25,8 @@ export interface Words {
   readonly finest: number;
   /** The isolation level of the transaction, in lower case with blanks, where a statement tells it. */
   readonly level?: string;
+  /** Another name for a table. */
+  readonly rename: (table: string, to: string) => string;
   /** A row for each application lock that a session holds in the database, where they are listed. */
   readonly locks?: string;
 }
@@ -45,6 +47,7 @@ export const POSTGRES: Words = {
   zone: "SET TIME ZONE 'Asia/Kolkata'",
   utc: (column) => `(${column} AT TIME ZONE 'UTC')::text`,
   instant: (text) => `'${text}+00'`,
+  rename: (table, to) => `ALTER TABLE ${table} RENAME TO ${to}`,
   finest: 6,
   level: "SELECT current_setting('transaction_isolation') AS level",
   locks: `SELECT 1 AS held FROM pg_locks WHERE locktype = 'advisory'
@@ -66,6 +69,7 @@ const MYSQL: Words = {
   zone: "SET time_zone = '+05:30'",
   utc: (column) => `CAST(${column} AS CHAR)`,
   instant: (text) => `'${text}'`,
+  rename: (table, to) => `ALTER TABLE ${table} RENAME TO ${to}`,
   finest: 6,
 };
 
@@ -83,6 +87,7 @@ const SQLITE: Words = {
   allow: "DROP TRIGGER refuse",
   utc: (column) => column,
   instant: (text) => `'${text.replace(" ", "T")}Z'`,
+  rename: (table, to) => `ALTER TABLE ${table} RENAME TO ${to}`,
   finest: 6,
 };
 
@@ -109,6 +114,7 @@ const SQLSERVER: Words = {
     WHERE resource_type = N'APPLICATION' AND request_status = N'GRANT' AND resource_database_id = DB_ID()`,
   utc: (column) => `CONVERT(varchar(33), ${column}, 126)`,
   instant: (text) => `CAST('${text.replace(" ", "T")}' AS datetime2)`,
+  rename: (table, to) => `EXEC sp_rename N'${table}', N'${to}'`,
   finest: 7,
 };
 
