@@ -24,13 +24,13 @@ const lease = { lease: c.timestamp().lockedUntil().nullable() };
 
 /** The newest first, which no claim of the library does. */
 function newestFirstOf(name: string) {
-  const { limit, skipLocked, value } = eventWordsOf(name);
+  const { limit, skipLocked, skipLockedHint, value } = eventWordsOf(name);
   return async (
     conn: EventConnection,
     request: { readonly group: string; readonly limit: number },
   ): Promise<bigint[]> => {
     const { rows } = await conn.query<{ id: bigint }>(
-      `SELECT id FROM jobs WHERE grp = ${value("text", 1)} ORDER BY id DESC ${limit(2)} ${skipLocked}`,
+      `SELECT id FROM jobs ${skipLockedHint} WHERE grp = ${value("text", 1)} ORDER BY id DESC ${limit(2)} ${skipLocked}`,
       [request.group, String(request.limit)],
     );
     return rows.map(({ id }) => id);
@@ -62,7 +62,7 @@ function fitting<Of extends { readonly of: FormName }>(
 }
 
 describe("claims by events of the service's own", () => {
-  forEachTarget({ without: "sqlserver", connections: "one" }, (target, open) => {
+  forEachTarget({ connections: "one" }, (target, open) => {
     const { name: database } = target.dialect;
     const newestFirst = newestFirstOf(database);
     const titles = titlesOf(database);
@@ -266,10 +266,12 @@ describe("claims by events of the service's own", () => {
         lines: c.json<string[]>(),
       };
       // Numbers beyond 2^53, and times, as the drivers of MySQL would give them: rounded, in a zone of their own.
-      const cells =
-        database === "mysql"
-          ? "m.id, subject, CAST(size AS CHAR) AS size, CAST(sent AS CHAR) AS sent, urgent, l.`lines`"
-          : "l.*, m.id";
+      const mysqlCells =
+        "m.id, subject, CAST(size AS CHAR) AS size, CAST(sent AS CHAR) AS sent, urgent, l.`lines`";
+      // Of two columns of one name mssql makes a list.
+      const mssqlCells = "m.id, subject, size, sent, urgent, lines";
+      const own: Readonly<Record<string, string>> = { mysql: mysqlCells, sqlserver: mssqlCells };
+      const cells = own[database] ?? "l.*, m.id";
       const Letter = inboxMessage({
         headers: Mail,
         columns: letters,
@@ -311,7 +313,7 @@ describe("claims by events of the service's own", () => {
     });
   });
 
-  forEachTarget({ without: "sqlserver", connections: "one writer" }, (target, open) => {
+  forEachTarget({ connections: "one writer" }, (target, open) => {
     const { name: database } = target.dialect;
     const {
       held,

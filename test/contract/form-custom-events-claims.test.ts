@@ -39,7 +39,7 @@ const ANSWERS: readonly {
 ];
 
 describe("claims of the service's own", () => {
-  forEachTarget({ without: "sqlserver", connections: "one" }, (target, open) => {
+  forEachTarget({ connections: "one" }, (target, open) => {
     const forms = formsOf(target);
 
     test.each(forms)(
@@ -164,7 +164,7 @@ describe("claims of the service's own", () => {
     );
   });
 
-  forEachTarget({ without: "sqlserver", connections: "one writer" }, (target, open) => {
+  forEachTarget({ connections: "one writer" }, (target, open) => {
     const { limit: limited, random } = eventWordsOf(target.dialect.name);
 
     test.each(formsOf(target))(
@@ -206,7 +206,7 @@ describe("claims of the service's own", () => {
   });
 
   // With one writer nobody changes a row between the event's look and the claim's.
-  forEachTarget({ without: "sqlserver", connections: "many", form: "lease" }, (_target, open) => {
+  forEachTarget({ connections: "many", form: "lease" }, (_target, open) => {
     test("66: lease: a row that another took or delayed since the event looked is left out", async () => {
       const looked = new Gate();
       const changed = new Gate();

@@ -46,132 +46,127 @@ const FAILING_UNLOCKS: readonly {
 ];
 
 describe("locks of the service's own", () => {
-  forEachTarget(
-    { without: "sqlserver", connections: "one writer", form: "advisoryLock" },
-    ({ dialect, name }, open) => {
-      const words = eventWordsOf(dialect.name);
-      const { lock, unlock } = words;
-      // A source that keeps a connection in doubt keeps what its session has locked.
-      const closesDoubtful = name !== "handmade" && words.endWithSession;
+  forEachTarget({ connections: "one writer", form: "advisoryLock" }, ({ dialect, name }, open) => {
+    const words = eventWordsOf(dialect.name);
+    const { lock, unlock } = words;
+    // A source that keeps a connection in doubt keeps what its session has locked.
+    const closesDoubtful = name !== "handmade" && words.endWithSession;
 
-      test.each(closesDoubtful ? FAILING_UNLOCKS : [])(
-        "41, 67: the row is settled and the connection closed where unlock $how",
-        async ({ how, options, unlock: own }) => {
-          let calls = 0;
-          const jobs = await openLocked(open, words, {
-            unlock: async () => {
-              calls += 1;
-              return await own();
-            },
-          });
-          const ids = await jobs.insert("a", "b");
-          const worker = subscribe(jobs, () => {}, { slots: 1, ...options });
-          await until(() => worker.told.filter((line) => line.startsWith("settled")).length === 2);
-          await until(() => worker.logger.of("unlock_failed").length > 0);
-          // Nobody unlocked anything: that the sessions are gone is what released the keys.
-          await until(async () => (await heldLocks(jobs)) === 0);
-          await worker.stop();
-          expect(calls).toBe(2);
-          expect(await jobs.rows()).toEqual([]);
-          const ends = worker.told.filter((line) => !line.startsWith("claimed"));
-          expect(ends.toSorted()).toEqual(ids.map((id) => `settled ack ${id}`));
-          const error = String(worker.logger.of("unlock_failed")[0]?.fields.error);
-          expect(error).toContain('the event "unlock" of jobs failed');
-          if (how.startsWith("throws")) expect(error).toContain("no");
-        },
-      );
-
-      test.each<{
-        how: string;
-        why: string;
-        first(conn: EventConn, key: string): Promise<unknown>;
-      }>([
-        {
-          how: "throws",
-          why: "not now",
-          first: async (conn, key) => {
-            if (closesDoubtful) await lock(conn, key);
-            throw new Error("not now");
-          },
-        },
-        {
-          how: "answers text",
-          why: 'it answers true or false, not "yes"',
-          first: async () => "yes",
-        },
-        {
-          how: "answers nothing",
-          why: "it answers true or false, not undefined",
-          first: async () => {},
-        },
-      ])("67: the claim is taken back where lock $how", async ({ first, why }) => {
+    test.each(closesDoubtful ? FAILING_UNLOCKS : [])(
+      "41, 67: the row is settled and the connection closed where unlock $how",
+      async ({ how, options, unlock: own }) => {
         let calls = 0;
         const jobs = await openLocked(open, words, {
-          lock: async (conn: EventConn, key: string) => {
+          unlock: async () => {
             calls += 1;
-            return calls === 1 ? await first(conn, key) : await lock(conn, key);
+            return await own();
           },
         });
-        const [id] = await jobs.insert("a");
-        const attempts: unknown[] = [];
-        const worker = subscribe(jobs, ({ rows: [row] }) => void attempts.push(row?.attempt));
-        await until(() => worker.told.includes(`settled ack ${id}`));
+        const ids = await jobs.insert("a", "b");
+        const worker = subscribe(jobs, () => {}, { slots: 1, ...options });
+        await until(() => worker.told.filter((line) => line.startsWith("settled")).length === 2);
+        await until(() => worker.logger.of("unlock_failed").length > 0);
+        // Nobody unlocked anything: that the sessions are gone is what released the keys.
+        await until(async () => (await heldLocks(jobs)) === 0);
         await worker.stop();
-        const [line] = worker.logger.of("claim_failed");
-        expect(String(line?.fields.error)).toContain(`the event "lock" of jobs failed: ${why}`);
-        expect(attempts).toEqual(["2"]);
-        expect(await heldLocks(jobs)).toBe(0);
-      });
+        expect(calls).toBe(2);
+        expect(await jobs.rows()).toEqual([]);
+        const ends = worker.told.filter((line) => !line.startsWith("claimed"));
+        expect(ends.toSorted()).toEqual(ids.map((id) => `settled ack ${id}`));
+        const error = String(worker.logger.of("unlock_failed")[0]?.fields.error);
+        expect(error).toContain('the event "unlock" of jobs failed');
+        if (how.startsWith("throws")) expect(error).toContain("no");
+      },
+    );
 
-      test("41: a retry, a drop, a throw and a stop leave no lock of its own behind", async () => {
-        const unlocked: string[] = [];
-        const jobs = await openLocked(open, words, {
-          unlock: async (conn: EventConn, key: string) => {
-            unlocked.push(key);
-            return await unlock(conn, key);
-          },
-        });
-        const texts = ["ack", "drop", "later", "throw", "stop"];
-        await jobs.insert(...texts);
-        const worker = subscribe(
-          jobs,
-          async ({ signal, texts: [text] }) => {
-            if (text === "drop") return { kind: "drop" };
-            if (text === "later") return { kind: "retryAfter", delayMs: 3_600_000 };
-            if (text === "throw") throw new Error("no");
-            if (text !== "stop") return undefined;
-            await new Promise((resolve) => signal.addEventListener("abort", resolve));
-            throw signal.reason;
-          },
-          { slots: 5, graceMs: 0 },
-        );
-        await until(() => worker.told.filter((line) => line.startsWith("settled")).length === 4);
-        await until(() => worker.told.filter((line) => line.startsWith("claimed")).length === 5);
-        await worker.stop();
-        // A claim that looked before a settlement takes a key in vain, and unlocks it again.
-        expect([...new Set(unlocked)].toSorted()).toEqual(
-          texts.map((text) => `key-${text}`).toSorted(),
-        );
-        expect(await heldLocks(jobs)).toBe(0);
-        expect(await jobs.rows()).toMatchObject([
-          { text: "later", attempt: 2 },
-          { text: "throw", attempt: 2 },
-          { text: "stop", attempt: 1 },
-        ]);
+    test.each<{
+      how: string;
+      why: string;
+      first(conn: EventConn, key: string): Promise<unknown>;
+    }>([
+      {
+        how: "throws",
+        why: "not now",
+        first: async (conn, key) => {
+          if (closesDoubtful) await lock(conn, key);
+          throw new Error("not now");
+        },
+      },
+      {
+        how: "answers text",
+        why: 'it answers true or false, not "yes"',
+        first: async () => "yes",
+      },
+      {
+        how: "answers nothing",
+        why: "it answers true or false, not undefined",
+        first: async () => {},
+      },
+    ])("67: the claim is taken back where lock $how", async ({ first, why }) => {
+      let calls = 0;
+      const jobs = await openLocked(open, words, {
+        lock: async (conn: EventConn, key: string) => {
+          calls += 1;
+          return calls === 1 ? await first(conn, key) : await lock(conn, key);
+        },
       });
-    },
-  );
+      const [id] = await jobs.insert("a");
+      const attempts: unknown[] = [];
+      const worker = subscribe(jobs, ({ rows: [row] }) => void attempts.push(row?.attempt));
+      await until(() => worker.told.includes(`settled ack ${id}`));
+      await worker.stop();
+      const [line] = worker.logger.of("claim_failed");
+      expect(String(line?.fields.error)).toContain(`the event "lock" of jobs failed: ${why}`);
+      expect(attempts).toEqual(["2"]);
+      expect(await heldLocks(jobs)).toBe(0);
+    });
+
+    test("41: a retry, a drop, a throw and a stop leave no lock of its own behind", async () => {
+      const unlocked: string[] = [];
+      const jobs = await openLocked(open, words, {
+        unlock: async (conn: EventConn, key: string) => {
+          unlocked.push(key);
+          return await unlock(conn, key);
+        },
+      });
+      const texts = ["ack", "drop", "later", "throw", "stop"];
+      await jobs.insert(...texts);
+      const worker = subscribe(
+        jobs,
+        async ({ signal, texts: [text] }) => {
+          if (text === "drop") return { kind: "drop" };
+          if (text === "later") return { kind: "retryAfter", delayMs: 3_600_000 };
+          if (text === "throw") throw new Error("no");
+          if (text !== "stop") return undefined;
+          await new Promise((resolve) => signal.addEventListener("abort", resolve));
+          throw signal.reason;
+        },
+        { slots: 5, graceMs: 0 },
+      );
+      await until(() => worker.told.filter((line) => line.startsWith("settled")).length === 4);
+      await until(() => worker.told.filter((line) => line.startsWith("claimed")).length === 5);
+      await worker.stop();
+      // A claim that looked before a settlement takes a key in vain, and unlocks it again.
+      expect([...new Set(unlocked)].toSorted()).toEqual(
+        texts.map((text) => `key-${text}`).toSorted(),
+      );
+      expect(await heldLocks(jobs)).toBe(0);
+      expect(await jobs.rows()).toMatchObject([
+        { text: "later", attempt: 2 },
+        { text: "throw", attempt: 2 },
+        { text: "stop", attempt: 1 },
+      ]);
+    });
+  });
 
   // With one writer nobody settles a row between the claim's look and its lock.
-  forEachTarget(
-    { without: "sqlserver", connections: "many", form: "advisoryLock" },
-    ({ dialect, name }, open) => {
-      const words = eventWordsOf(dialect.name);
-      const { lock, unlock } = words;
+  forEachTarget({ connections: "many", form: "advisoryLock" }, ({ dialect, name }, open) => {
+    const words = eventWordsOf(dialect.name);
+    const { lock, unlock } = words;
 
-      test.each(
-        name !== "handmade" ? [{ unlocks: true }, { unlocks: false }] : [{ unlocks: true }],
-      )("66: a key that was locked in vain is unlocked again ($unlocks)", async ({ unlocks }) => {
+    test.each(name !== "handmade" ? [{ unlocks: true }, { unlocks: false }] : [{ unlocks: true }])(
+      "66: a key that was locked in vain is unlocked again ($unlocks)",
+      async ({ unlocks }) => {
         let calls = 0;
         let isTried = false;
         const jobs = await openLocked(open, words, {
@@ -199,7 +194,7 @@ describe("locks of the service's own", () => {
         const failed = worker.logger.of("claim_failed").map(({ fields }) => String(fields.error));
         if (unlocks) expect(failed).toEqual([]);
         else expect(failed[0]).toContain('the event "unlock" of jobs failed');
-      });
-    },
-  );
+      },
+    );
+  });
 });

@@ -11,7 +11,7 @@ interface Conn {
 }
 
 describe("settlement events of the service's own", () => {
-  forEachTarget({ without: "sqlserver", connections: "one" }, ({ dialect }, open) => {
+  forEachTarget({ connections: "one" }, ({ dialect }, open) => {
     const { effect, later, now } = wordsOf(dialect.name);
     const { value } = eventWordsOf(dialect.name);
     const byId = `WHERE id = ${value("bigint", 1)}`;
@@ -102,7 +102,7 @@ describe("settlement events of the service's own", () => {
     );
   });
 
-  forEachTarget({ without: "sqlserver", connections: "one writer" }, ({ dialect }, open) => {
+  forEachTarget({ connections: "one writer" }, ({ dialect }, open) => {
     const { effect, later, now } = wordsOf(dialect.name);
     const byId = `WHERE id = ${eventWordsOf(dialect.name).value("bigint", 1)}`;
 

@@ -14,6 +14,8 @@ export interface EventWords {
   readonly random: string;
   /** Behind a SELECT that looks for rows to claim: locks them where rows have locks. */
   readonly skipLocked: string;
+  /** The same behind the table's name, where that is the place for it. */
+  readonly skipLockedHint: string;
   /** The first so many rows: the parameter at this position. */
   limit(position: number): string;
   /** A value of such a type: the parameter at this position. */
@@ -59,6 +61,23 @@ const LOCKS: Readonly<Record<string, LockWords>> = {
     },
     endWithSession: true,
   },
+  sqlserver: {
+    lock: `DECLARE @name nvarchar(255) = CONCAT(N'own/', @p1), @granted int;
+      EXEC @granted = sp_getapplock @Resource = @name, @LockMode = N'Exclusive', @LockOwner = N'Session', @LockTimeout = 0;
+      SELECT CASE WHEN @granted >= 0 THEN 1 ELSE 0 END AS answer`,
+    unlock: `SET XACT_ABORT OFF;
+      DECLARE @name nvarchar(255) = CONCAT(N'own/', @p1), @released int;
+      BEGIN TRY
+        EXEC @released = sp_releaseapplock @Resource = @name, @LockOwner = N'Session';
+      END TRY
+      BEGIN CATCH
+        IF ERROR_NUMBER() <> 1223 THROW;
+      END CATCH;
+      SELECT CASE WHEN @released = 0 THEN 1 ELSE 0 END AS answer`,
+    held: () => `SELECT COUNT(*) AS held FROM sys.dm_tran_locks WHERE resource_type = N'APPLICATION'
+      AND request_status = N'GRANT' AND resource_database_id = DB_ID() AND resource_description LIKE N'%[[]own/%'`,
+    endWithSession: true,
+  },
   // There is nothing that a session could lock: rows of a table.
   sqlite: {
     locks: "CREATE TABLE own_locks (name TEXT PRIMARY KEY)",
@@ -68,6 +87,8 @@ const LOCKS: Readonly<Record<string, LockWords>> = {
     endWithSession: false,
   },
 };
+
+const RANDOM: Readonly<Record<string, string>> = { mysql: "RAND()", sqlserver: "NEWID()" };
 
 /** Of a dialect, by its name. */
 export function eventWordsOf(name: string): EventWords {
@@ -81,10 +102,16 @@ export function eventWordsOf(name: string): EventWords {
     const { rows } = await conn.query<{ answer: unknown }>(statement, [key]);
     return Number(rows[0]?.answer ?? 0) === 1;
   };
+  const isSqlServer = name === "sqlserver";
+  const locksRows = dialect.features.forms.includes("rowLock");
   return {
-    random: name === "mysql" ? "RAND()" : "random()",
-    skipLocked: dialect.features.forms.includes("rowLock") ? "FOR UPDATE SKIP LOCKED" : "",
-    limit: (position) => `LIMIT ${name === "mysql" ? at(position) : bigint.write(at(position))}`,
+    random: RANDOM[name] ?? "random()",
+    skipLocked: locksRows && !isSqlServer ? "FOR UPDATE SKIP LOCKED" : "",
+    skipLockedHint: isSqlServer ? "WITH (UPDLOCK, READPAST, ROWLOCK)" : "",
+    limit: (position) => {
+      const limit = name === "mysql" ? at(position) : bigint.write(at(position));
+      return isSqlServer ? `OFFSET 0 ROWS FETCH NEXT ${limit} ROWS ONLY` : `LIMIT ${limit}`;
+    },
     value: (type, position) => types[type].write(at(position)),
     async writeLease(conn, id, end, condition = "1 = 1") {
       const { rowCount } = await conn.query(

@@ -109,8 +109,6 @@ interface Needs {
   readonly form?: FormName;
   /** What is of one database alone, by the name of its dialect. */
   readonly dialect?: string;
-  /** The name of a dialect in whose SQL the test is not written yet. */
-  readonly without?: string;
 }
 
 /** Runs the same tests through every way to reach PostgreSQL. Each `open()` gives an empty database. */
@@ -150,7 +148,6 @@ export function forEachTarget(needs: Needs, define: (target: Target, open: Open)
     .map((name) => ({ name, dialect: dialectOf(TARGETS[name]) }))
     .filter(({ dialect, name }) => {
       if (needs.dialect !== undefined && dialect.name !== needs.dialect) return false;
-      if (dialect.name === needs.without) return false;
       if (needs.form !== undefined && !dialect.features.forms.includes(needs.form)) return false;
       return isFitting(TARGETS[name], needs);
     });
