@@ -24,13 +24,13 @@ const lease = { lease: c.timestamp().lockedUntil().nullable() };
 
 /** The newest first, which no claim of the library does. */
 function newestFirstOf(name: string) {
-  const { limit, skipLocked, value } = eventWordsOf(name);
+  const { limit, skipLocked, skipLockedHint, value } = eventWordsOf(name);
   return async (
     conn: EventConnection,
     request: { readonly group: string; readonly limit: number },
   ): Promise<bigint[]> => {
     const { rows } = await conn.query<{ id: bigint }>(
-      `SELECT id FROM jobs WHERE grp = ${value("text", 1)} ORDER BY id DESC ${limit(2)} ${skipLocked}`,
+      `SELECT id FROM jobs ${skipLockedHint} WHERE grp = ${value("text", 1)} ORDER BY id DESC ${limit(2)} ${skipLocked}`,
       [request.group, String(request.limit)],
     );
     return rows.map(({ id }) => id);

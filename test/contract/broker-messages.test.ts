@@ -128,7 +128,7 @@ describe("what handlers get", () => {
         columns: { id: c.bigint().id(), email: c.text("e_mail") },
       });
       const db = await openTables(open, [Events]);
-      await db.query("ALTER TABLE events ADD COLUMN e_mail text DEFAULT 'ada@example.com'");
+      await db.query("ALTER TABLE events ADD e_mail varchar(50) DEFAULT 'ada@example.com'");
       const { broker } = testBroker(db.source, { pollIntervalMs: 3_600_000 });
       const seen: unknown[] = [];
       broker.subscribe(Signup.queue("signups"), (signup, { headers }) => {

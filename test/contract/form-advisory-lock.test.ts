@@ -26,9 +26,9 @@ async function locksIn(jobs: OpenedForm): Promise<number> {
     );
     return Number(rows[0]?.held);
   }
-  const { rowCount } = await jobs.query(`SELECT FROM pg_locks WHERE locktype = 'advisory'
-    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`);
-  return rowCount;
+  const { locks } = jobs.words;
+  if (locks === undefined) throw new Error("no words for the locks that are held");
+  return (await jobs.query(locks)).rowCount;
 }
 
 describe("the advisory lock form", () => {

@@ -9,7 +9,11 @@ import { until } from "../support/until.ts";
 const KEY = "the-message-under-test";
 
 /** As it goes over the wire, and not the one in READ COMMITTED. */
-const COMMITS: Readonly<Record<string, string>> = { postgres: "COMMIT\0", mysql: "\x03COMMIT" };
+const COMMITS: Readonly<Record<string, string>> = {
+  postgres: "COMMIT\0",
+  mysql: "\x03COMMIT",
+  sqlserver: "COMMIT TRANSACTION",
+};
 
 describe("a commit whose answer is lost", () => {
   forEachTarget({ connections: "many" }, ({ dialect }, open) => {
@@ -75,7 +79,8 @@ describe("a commit whose answer is lost", () => {
       const { jobs, proxy, source } = await openBehindProxy(open, "lease");
       const [id] = await jobs.insert("a");
       // What tells the settlement from the claim on the wire is the word that deletes.
-      const lost = proxy.lose("reply-cut", { mark: "DELETE FROM", request: "" });
+      const mark = dialect.name === "sqlserver" ? "DELETE i" : "DELETE FROM";
+      const lost = proxy.lose("reply-cut", { mark, request: "" });
       const worker = subscribe(jobs, () => {}, { source, prepare: false, slots: 1 });
       await lost;
       await until(() => worker.told.length === 2);

@@ -97,7 +97,7 @@ describe("a worker that runs nothing but the five statements", () => {
       const [done, retried, dead] = claimed;
       if (done === undefined || retried === undefined || dead === undefined)
         throw new Error("three");
-      const stale = { ...done, claim_token: retried.claim_token };
+      const stale = { ...done, claim_token: retried.id };
       expect(await bare.renew(stale, 1000)).toBe(0);
       expect(await bare.complete({ ...done, claim_token: dead.id })).toBe(0);
       expect(await bare.retry({ ...done, claim_token: dead.id }, 0, "x")).toBe(0);

@@ -252,8 +252,13 @@ describe("brokers and what they leave", () => {
       broker.subscribe(LeaseJobs.queue("a"), () => undefined);
       const error = await rejection(broker.start());
       expect(error).toBeInstanceOf(SchemaError);
-      expect(String(error)).toMatch(/the server is \d+.*; intray takes 99 or later/);
-      const oldest = { postgres: "11", mysql: "MySQL 8.0.4 or MariaDB 10.6", sqlite: "3.35" };
+      expect(String(error)).toMatch(/the server is (SQL Server )?\d+.*; intray takes 99 or later/);
+      const oldest = {
+        postgres: "11",
+        mysql: "MySQL 8.0.4 or MariaDB 10.6",
+        sqlite: "3.35",
+        sqlserver: "SQL Server 2016 (13) and compatibility level 130",
+      };
       expect(oldest).toMatchObject({ [dialect.name]: inspection.oldestVersion.label });
     });
   });

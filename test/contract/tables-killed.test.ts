@@ -45,8 +45,6 @@ async function openHolders(name: TargetName, open: Open, table: Table, leaseMs: 
 
 /** The keys that sessions hold; a file's are held by locks of the system, which end with their process. */
 const LOCKS: Readonly<Record<string, string>> = {
-  postgres: `SELECT 1 FROM pg_locks WHERE locktype = 'advisory'
-    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
   mysql: `SELECT 1 FROM (SELECT '"a"' AS name UNION SELECT '"b"' UNION SELECT '"c"') AS names
     WHERE IS_FREE_LOCK(CONCAT(DATABASE(), '.', name)) = 0`,
 };
@@ -82,7 +80,7 @@ describe("a process that is killed", () => {
       await until(() => seen.length === 1);
       // The second row of the key waits with the first.
       expect(seen).toEqual(["c 1"]);
-      const locks = LOCKS[dialect.name];
+      const locks = wordsOf(dialect.name).locks ?? LOCKS[dialect.name];
       if (locks !== undefined) {
         await until(async () => (await jobs.query(locks)).rows.length === 2);
       }

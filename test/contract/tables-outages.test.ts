@@ -58,7 +58,7 @@ describe("17: claims that fail", () => {
         broker.subscribe(queue, (message) => void seen.push(message));
         await broker.start();
         const { name } = Jobs.description;
-        const { rename } = wordsOf(db.dialect);
+        const { rename } = wordsOf(target.dialect.name);
         await db.query(rename(name, "away"));
         await until(() => logger.of("claim_failed").length > 1);
         expect(broker.stats()[0]?.lastError).toContain(name);

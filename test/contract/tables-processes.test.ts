@@ -1,6 +1,7 @@
 import { afterEach, expect, test } from "vitest";
 import { forEachTarget } from "../support/sources.ts";
 import { until } from "../support/until.ts";
+import { wordsOf } from "../support/words.ts";
 import { endAll, runBroker } from "./processes/programs.ts";
 import { isReached } from "./processes/protocol.ts";
 
@@ -8,8 +9,6 @@ afterEach(endAll);
 
 /** What is held of the tables' keys; a file's locks are of the system, and end with their process. */
 const LOCKS: Readonly<Record<string, string>> = {
-  postgres: `SELECT 1 FROM pg_locks JOIN pg_database AS d ON d.oid = database
-    WHERE locktype = 'advisory' AND datname = current_database()`,
   mysql: `SELECT 1 FROM (SELECT 'job-1' AS name UNION SELECT 'job-2') AS names
     WHERE IS_FREE_LOCK(CONCAT(DATABASE(), '.', name)) = 0`,
 };
@@ -18,6 +17,8 @@ const LOCKS: Readonly<Record<string, string>> = {
 const SESSIONS: Readonly<Record<string, string>> = {
   postgres: `SELECT 1 FROM pg_stat_activity
     WHERE datname = current_database() AND application_name = 'worker'`,
+  sqlserver: `SELECT 1 FROM sys.dm_exec_sessions
+    WHERE database_id = DB_ID() AND program_name = N'worker'`,
 };
 
 forEachTarget({ connections: "one writer" }, ({ dialect, name }, open) => {
@@ -25,7 +26,7 @@ forEachTarget({ connections: "one writer" }, ({ dialect, name }, open) => {
     const { query, url } = await open();
     if (url === undefined || !isReached(name)) throw new Error("no other process reaches it");
     await runBroker({ url, kind: name, connections: 8 });
-    const locks = LOCKS[dialect.name];
+    const locks = wordsOf(dialect.name).locks ?? LOCKS[dialect.name];
     if (locks !== undefined) expect((await query(locks)).rows).toEqual([]);
     if (dialect.features.forms.includes("rowLock")) {
       expect((await query("SELECT 1 FROM lock_jobs WHERE attempt <> 1")).rows).toEqual([]);

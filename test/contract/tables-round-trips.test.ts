@@ -16,6 +16,7 @@ const TRIPS: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   handmade: { lease: 5, "row lock": 6, "advisory lock": 9 },
   mysql2: { lease: 6, "row lock": 5, "advisory lock": 12 },
   mariadb: { lease: 6, "row lock": 5, "advisory lock": 12 },
+  mssql: { lease: 4, "row lock": 4, "advisory lock": 7 },
 };
 
 const MESSAGES = 24;

@@ -44,6 +44,19 @@ const PLAIN = {
   none: null,
 };
 
+const LAST = {
+  ...PLAIN,
+  id: 9_223_372_036_854_775_807n,
+  small: 32_767,
+  whole: 2_147_483_647,
+  big: 9_223_372_036_854_775_807n,
+  text: "123",
+  json: "123",
+  // An hour that clocks of the zones below do not have, or have twice.
+  at: new Date("2024-03-31T01:30:00.001Z"),
+  decimal: "-0.000000000000000000000000000001",
+};
+
 const ROWS = [
   {
     ...PLAIN,
@@ -60,18 +73,7 @@ const ROWS = [
     uuid: "0f0e0d0c-0b0a-4908-8706-050403020100",
     decimal: "12345678901234567890.123456789",
   },
-  {
-    ...PLAIN,
-    id: 9_223_372_036_854_775_807n,
-    small: 32_767,
-    whole: 2_147_483_647,
-    big: 9_223_372_036_854_775_807n,
-    text: "123",
-    json: "123",
-    // An hour that clocks of the zones below do not have, or have twice.
-    at: new Date("2024-03-31T01:30:00.001Z"),
-    decimal: "-0.000000000000000000000000000001",
-  },
+  LAST,
 ];
 
 /** A process at one of them is at no other: Lord Howe's clock moves by half an hour. */
@@ -108,6 +110,9 @@ function trimmed(decimal: string): string {
 describe("values are exact", () => {
   forEachTarget({ connections: "one" }, ({ dialect, name }, open) => {
     const words = wordsOf(dialect.name);
+    // Of the 38 digits of SQL Server's decimal ten are behind the point.
+    const rows =
+      dialect.name === "sqlserver" ? ROWS.with(1, { ...LAST, decimal: "-0.0000000001" }) : ROWS;
 
     test.each(ZONES)(
       "4, 20: of each type, in a process at %s and sessions at +05:30",
@@ -116,7 +121,7 @@ describe("values are exact", () => {
         const db = await openTables(open, [Values]);
         // PGlite's and a memory's one connection stays as it was made.
         const source = name === "pglite" ? db.source : elsewhere(db.source, words.zone);
-        expect(await Values.insert(source, ROWS)).toEqual(ROWS.map(({ id }) => id));
+        expect(await Values.insert(source, rows)).toEqual(rows.map(({ id }) => id));
         const { broker } = testBroker(source);
         const seen: unknown[] = [];
         broker.subscribe(Values.queue("a"), { batch: 2 }, (batch) => {
@@ -132,7 +137,7 @@ describe("values are exact", () => {
         });
         await broker.start();
         await until(() => broker.stats()[0]?.settled.ack === 2);
-        expect(seen).toEqual(ROWS);
+        expect(seen).toEqual(rows);
         expect((await db.query("SELECT id FROM exact_values")).rows).toEqual([]);
       },
     );

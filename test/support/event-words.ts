@@ -14,6 +14,8 @@ export interface EventWords {
   readonly random: string;
   /** Behind a SELECT that looks for rows to claim: locks them where rows have locks. */
   readonly skipLocked: string;
+  /** The same behind the table's name, where that is the place for it. */
+  readonly skipLockedHint: string;
   /** The first so many rows: the parameter at this position. */
   limit(position: number): string;
   /** A value of such a type: the parameter at this position. */
@@ -60,21 +62,20 @@ const LOCKS: Readonly<Record<string, LockWords>> = {
     endWithSession: true,
   },
   sqlserver: {
-    lock: `DECLARE @lock nvarchar(255) = CONCAT(N'own/', CAST(@p1 AS nvarchar(200))), @granted int;
-      EXEC @granted = sp_getapplock @Resource = @lock, @LockMode = N'Exclusive', @LockOwner = N'Session', @LockTimeout = 0;
-      SELECT CASE WHEN @granted >= 0 THEN 1 ELSE 0 END AS answer;`,
-    // To release what is not held is an error there.
-    unlock: `DECLARE @lock nvarchar(255) = CONCAT(N'own/', CAST(@p1 AS nvarchar(200))), @released int = -1;
-      IF APPLOCK_MODE(N'public', @lock, N'Session') = N'Exclusive'
-      EXEC @released = sp_releaseapplock @Resource = @lock, @LockOwner = N'Session';
-      SELECT CASE WHEN @released >= 0 THEN 1 ELSE 0 END AS answer;`,
-    held: (keys) => {
-      const isHeld = keys.map(
-        (key) =>
-          `CASE WHEN APPLOCK_TEST(N'public', N'own/${key}', N'Exclusive', N'Session') = 0 THEN 1 ELSE 0 END`,
-      );
-      return `SELECT ${isHeld.join(" + ")} AS held;`;
-    },
+    lock: `DECLARE @name nvarchar(255) = CONCAT(N'own/', @p1), @granted int;
+      EXEC @granted = sp_getapplock @Resource = @name, @LockMode = N'Exclusive', @LockOwner = N'Session', @LockTimeout = 0;
+      SELECT CASE WHEN @granted >= 0 THEN 1 ELSE 0 END AS answer`,
+    unlock: `SET XACT_ABORT OFF;
+      DECLARE @name nvarchar(255) = CONCAT(N'own/', @p1), @released int;
+      BEGIN TRY
+        EXEC @released = sp_releaseapplock @Resource = @name, @LockOwner = N'Session';
+      END TRY
+      BEGIN CATCH
+        IF ERROR_NUMBER() <> 1223 THROW;
+      END CATCH;
+      SELECT CASE WHEN @released = 0 THEN 1 ELSE 0 END AS answer`,
+    held: () => `SELECT COUNT(*) AS held FROM sys.dm_tran_locks WHERE resource_type = N'APPLICATION'
+      AND request_status = N'GRANT' AND resource_database_id = DB_ID() AND resource_description LIKE N'%[[]own/%'`,
     endWithSession: true,
   },
   // There is nothing that a session could lock: rows of a table.
@@ -101,12 +102,15 @@ export function eventWordsOf(name: string): EventWords {
     const { rows } = await conn.query<{ answer: unknown }>(statement, [key]);
     return Number(rows[0]?.answer ?? 0) === 1;
   };
+  const isSqlServer = name === "sqlserver";
+  const locksRows = dialect.features.forms.includes("rowLock");
   return {
     random: RANDOM[name] ?? "random()",
-    // On SQL Server a hint stands behind the table's name; the library locks what is named, and passes over the rest.
-    skipLocked: ["postgres", "mysql"].includes(name) ? "FOR UPDATE SKIP LOCKED" : "",
+    // On SQL Server a hint stands behind the table's name.
+    skipLocked: locksRows && !isSqlServer ? "FOR UPDATE SKIP LOCKED" : "",
+    skipLockedHint: isSqlServer ? "WITH (UPDLOCK, READPAST, ROWLOCK)" : "",
     limit: (position) =>
-      name === "sqlserver"
+      isSqlServer
         ? `OFFSET 0 ROWS FETCH NEXT (CAST(${at(position)} AS int)) ROWS ONLY`
         : `LIMIT ${name === "mysql" ? at(position) : bigint.write(at(position))}`,
     value: (type, position) => types[type].write(at(position)),

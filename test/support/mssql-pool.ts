@@ -1,5 +1,5 @@
 import { createRequire } from "node:module";
-import { fileURLToPath } from "node:url";
+import { resolve } from "node:path";
 import type { MssqlModuleLike, MssqlPoolLike } from "../../src/driver/mssql.ts";
 
 /** The module as the tests use it. It has no types of its own. */
@@ -31,10 +31,12 @@ export interface MssqlAnswer {
   readonly rowsAffected: readonly number[];
 }
 
-/** From the folder that has it, once it is installed there: it stays out of the library's own lock file. */
+/**
+ * From the folder that has it, once it is installed there: it stays out of the library's own lock file. A program that
+ * a test has bundled is elsewhere, and runs in the same directory.
+ */
 export function loadMssql(): Mssql {
-  const folder = fileURLToPath(new URL("../mssql/package.json", import.meta.url));
-  return createRequire(folder)("mssql");
+  return createRequire(resolve("test/mssql/package.json"))("mssql");
 }
 
 /** A pool to where the URL leads: `mssql://sa:password@localhost:1433/database`, `?encrypt=false` if it must be. */

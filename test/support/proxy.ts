@@ -113,7 +113,7 @@ export class FaultyNetwork {
 
   #takeRule(chunk: string, connection: ProxiedConnection): LossRule | undefined {
     const index = this.#rules.findIndex(
-      ({ mark, request }) => connection.saw(mark) && chunk.includes(request),
+      ({ mark, request }) => connection.saw(mark) && holds(chunk, request),
     );
     return index < 0 ? undefined : this.#rules.splice(index, 1)[0];
   }
@@ -129,9 +129,17 @@ export type Loss = "reply-cut" | "reply-stalled" | "request-cut";
 /** PostgreSQL's ReadyForQuery outside a transaction. */
 const READY_AND_IDLE = Buffer.from([0x5a, 0, 0, 0, 5, 0x49]);
 
+/** Whether bytes hold a text, as it is or in the UTF-16 that SQL Server is spoken to in. */
+function holds(bytes: string, text: string): boolean {
+  return bytes.includes(text) || bytes.includes(Buffer.from(text, "utf16le").toString("latin1"));
+}
+
 /** Whether the server says that no transaction is open: what it was asked has taken effect. */
 function isIdle(reply: Buffer): boolean {
   if (reply.includes(READY_AND_IDLE)) return true;
+  // Of SQL Server, which is asked for one thing at a time: a packet of its answer, with its length.
+  const isAnswer = reply.length >= 8 && reply[0] === 4 && reply.readUInt16BE(2) === reply.length;
+  if (isAnswer) return true;
   // An OK packet of MySQL's, first in its answer: its counts are a byte each, then come the flags.
   const isOk = reply.length >= 11 && reply[3] === 1 && reply[4] === 0;
   return isOk && (reply.readUInt16LE(7) & 1) === 0;
@@ -179,7 +187,7 @@ export class ProxiedConnection {
 
   /** Whether a text went to the server. */
   saw(text: string): boolean {
-    return this.#seen.includes(text);
+    return holds(this.#seen, text);
   }
 
   stall(): void {

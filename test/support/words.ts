@@ -31,6 +31,8 @@ export interface Words {
   readonly other?: string;
   /** The isolation level of the transaction, in lower case with blanks, where a statement tells it. */
   readonly level?: string;
+  /** A row for each application lock that a session holds in the database, where they are listed. */
+  readonly locks?: string;
 }
 
 const rename = (table: string, name: string) => `ALTER TABLE ${table} RENAME TO ${name}`;
@@ -59,6 +61,8 @@ export const POSTGRES: Words = {
     BEGIN UPDATE totals SET seen = seen + 1 WHERE n = 3 - OLD.id; RETURN OLD; END $$;
     CREATE TRIGGER other BEFORE DELETE ON jobs FOR EACH ROW EXECUTE FUNCTION other()`,
   level: "SELECT current_setting('transaction_isolation') AS level",
+  locks: `SELECT 1 AS held FROM pg_locks WHERE locktype = 'advisory'
+    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
 };
 
 const MYSQL: Words = {
@@ -122,6 +126,8 @@ const SQLSERVER: Words = {
   level: `SELECT CASE transaction_isolation_level WHEN 1 THEN 'read uncommitted' WHEN 2 THEN 'read committed'
     WHEN 3 THEN 'repeatable read' WHEN 4 THEN 'serializable' WHEN 5 THEN 'snapshot' END AS level
     FROM sys.dm_exec_sessions WHERE session_id = @@SPID`,
+  locks: `SELECT 1 AS held FROM sys.dm_tran_locks
+    WHERE resource_type = N'APPLICATION' AND request_status = N'GRANT' AND resource_database_id = DB_ID()`,
   utc: (column) => `CONVERT(varchar(33), ${column}, 126)`,
   instant: (text) => `CAST('${text.replace(" ", "T")}' AS datetime2)`,
   finest: 7,

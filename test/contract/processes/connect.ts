@@ -46,7 +46,7 @@ export function connectAs(kind: SourceKind, url: string, max: number): Connected
       return { source: fromMariadb(pool, { max }), end: () => pool.end() };
     }
     case "mssql": {
-      const pool = openMssqlPool(url, { max });
+      const pool = openMssqlPool(url, { max }, "worker");
       return { source: fromMssql(loadMssql(), pool), end: () => pool.close() };
     }
     case "sqlite file": {
