@@ -62,16 +62,16 @@ export function sqlserverRows(rows: InboxRows): string {
       : `DATEADD(second, ${rows.leaseSeconds}, SYSUTCDATETIME())`;
   const held = state === "processing";
   return `INSERT INTO ${rows.table ?? "inbox"} ${COLUMNS}
-SELECT N'${source}', CONCAT(N'${randomUUID()}-', s.n), ${aggregate}, N'made', N'${PAYLOAD}', N'${state}',
+SELECT N'${source}', CONCAT(N'${randomUUID()}-', m.n), ${aggregate}, N'made', N'${PAYLOAD}', N'${state}',
   m.moment, m.moment, 'pull',
   ${held ? "NEWID()" : "NULL"}, ${held ? "m.moment" : "NULL"}, ${lease},
   ${state === "processed" ? "m.moment" : "NULL"}
 FROM (
-  SELECT 1000 * a.d + 100 * b.d + 10 * c.d + e.d + 1 AS n
-  FROM ${DIGITS} AS a (d) CROSS JOIN ${DIGITS} AS b (d) CROSS JOIN ${DIGITS} AS c (d) CROSS JOIN ${DIGITS} AS e (d)
-) AS s
-CROSS APPLY (
-  SELECT DATEADD(millisecond, s.n, DATEADD(second, ${startSeconds}, SYSUTCDATETIME())) AS moment
+  SELECT t.n, DATEADD(millisecond, t.n, DATEADD(second, ${startSeconds}, SYSUTCDATETIME())) AS moment
+  FROM (
+    SELECT 1000 * a.d + 100 * b.d + 10 * c.d + e.d + 1 AS n
+    FROM ${DIGITS} AS a (d) CROSS JOIN ${DIGITS} AS b (d) CROSS JOIN ${DIGITS} AS c (d) CROSS JOIN ${DIGITS} AS e (d)
+  ) AS t
 ) AS m
-WHERE s.n <= ${rows.count};`;
+WHERE m.n <= ${rows.count};`;
 }

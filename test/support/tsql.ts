@@ -155,7 +155,8 @@ function houseFaults(words: readonly Word[]): string[] {
 
 /** Tables that an OUTPUT names beside `inserted` and `deleted`. */
 function othersIn(words: readonly Word[], at: number): string[] {
-  const end = words.findIndex(({ word }, place) => place > at && word === "INTO");
+  const isEnd = (word: string) => ["INTO", "SELECT", "VALUES", "FROM", "WHERE"].includes(word);
+  const end = words.findIndex(({ word }, place) => place > at && isEnd(word));
   return words
     .slice(at + 1, end)
     .filter(({ text, word }, place, all) => {
