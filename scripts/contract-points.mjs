@@ -99,7 +99,7 @@ export const REASONS = [
   {
     mark: "b",
     text: "One connection: there is no second one for a second broker, or to look on.",
-    points: new Set([18, 25, 28, 34, 38, 40, 43, 47, 49, 58, 61, 76, 78]),
+    points: new Set([18, 25, 34, 38, 40, 43, 47, 49, 58, 61, 78]),
     targets: new Set(["pglite", "sqlite in memory"]),
   },
   {
