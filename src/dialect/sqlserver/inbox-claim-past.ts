@@ -93,7 +93,7 @@ ${fromExpired(
   names,
   `ranked.[aggregate_id] IS NULL OR NOT EXISTS (
     SELECT 1
-    FROM ${table} AS due
+    FROM ${table} AS due WITH (READPAST)
     WHERE due.${column.source} = @src AND due.${column.aggregateId} = ranked.[aggregate_id]
       AND ${names.due("due")} AND due.${column.scheduledAt} <= ranked.[scheduled_at] AND ${comesBefore(names, "due", "ranked")}
   )`,

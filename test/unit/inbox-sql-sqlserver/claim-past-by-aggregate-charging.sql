@@ -61,7 +61,7 @@ FROM (
 WHERE (ranked.[aggregate_id] IS NULL OR ranked.[rank] = 1)
   AND (ranked.[aggregate_id] IS NULL OR NOT EXISTS (
     SELECT 1
-    FROM [inbox] AS due
+    FROM [inbox] AS due WITH (READPAST)
     WHERE due.[source] = @src AND due.[aggregate_id] = ranked.[aggregate_id]
       AND due.[consumption] = 'pull' AND due.[state] = N'pending' AND due.[scheduled_at] <= @now AND due.[scheduled_at] <= ranked.[scheduled_at] AND (
         due.[scheduled_at] < ranked.[scheduled_at]

@@ -61,7 +61,7 @@ FROM (
 WHERE (ranked.[aggregate_id] IS NULL OR ranked.[rank] = 1)
   AND (ranked.[aggregate_id] IS NULL OR NOT EXISTS (
     SELECT 1
-    FROM [Messaging].[letters] AS due
+    FROM [Messaging].[letters] AS due WITH (READPAST)
     WHERE due.[source$1] = @src AND due.[aggregateId$1] = ranked.[aggregate_id]
       AND due.[consumption$1] = 'pull' AND due.[state$1] = N'pending' AND due.[scheduledAt$1] <= @now AND due.[scheduledAt$1] <= ranked.[scheduled_at] AND (
         due.[scheduledAt$1] < ranked.[scheduled_at]
