@@ -108,7 +108,7 @@ BEGIN
   SELECT TOP (1) @at = i.${column.aggregateId}
   FROM @taken AS t
   INNER JOIN @found AS f ON f.[id] = t.[id]
-  INNER JOIN ${table} AS i ON i.${column.id} = t.[id]
+  INNER JOIN ${table} AS i WITH (READPAST) ON i.${column.id} = t.[id]
   WHERE f.[step] IS NOT NULL
   ORDER BY f.[step] DESC;
 END;
