@@ -217,6 +217,27 @@ describe("the inbox's statements on SQL Server", () => {
       }
     });
 
+    test.each(["claim", "claimPastInOrder", "claimPastByAggregate"] as const)(
+      "%s waits for nobody's insert, before an expired row of the aggregate too",
+      async (name) => {
+        const { connection, query, source } = await inbox(open, [
+          { key: "expired", aggregate: "a", set: held(-1) },
+          { key: "due", aggregate: "b" },
+        ]);
+        const producer = await session({ source });
+        await producer.begin();
+        for (const aggregate of ["a", "b"]) {
+          await producer.query(
+            `INSERT INTO inbox (source, idempotency_key, aggregate_id, payload, consumption, scheduled_at)
+            VALUES (N'orders', N'early-${aggregate}', N'${aggregate}', N'{}', 'pull', ${seconds(-7200)})`,
+          );
+        }
+        expect(keys(await claim(connection, {}, statements[name]))).toEqual(["expired", "due"]);
+        await producer.commit();
+        expect((await query("SELECT 1 AS n FROM inbox WHERE state = N'pending'")).rowCount).toBe(2);
+      },
+    );
+
     test("a second look finds rows whose aggregate is in other hands as well", async () => {
       const { connection, query } = await inbox(open, [
         { key: "1", aggregate: "x" },

@@ -93,7 +93,7 @@ ${fromExpired(
   names,
   `ranked.[aggregate_id] IS NULL OR NOT EXISTS (
     SELECT 1
-    FROM ${table} AS due
+    FROM ${table} AS due WITH (READPAST)
     WHERE due.${column.source} = @src AND due.${column.aggregateId} = ranked.[aggregate_id]
       AND ${names.due("due")} AND due.${column.scheduledAt} <= ranked.[scheduled_at] AND ${comesBefore(names, "due", "ranked")}
   )`,
@@ -108,7 +108,7 @@ BEGIN
   SELECT TOP (1) @at = i.${column.aggregateId}
   FROM @taken AS t
   INNER JOIN @found AS f ON f.[id] = t.[id]
-  INNER JOIN ${table} AS i ON i.${column.id} = t.[id]
+  INNER JOIN ${table} AS i WITH (READPAST) ON i.${column.id} = t.[id]
   WHERE f.[step] IS NOT NULL
   ORDER BY f.[step] DESC;
 END;

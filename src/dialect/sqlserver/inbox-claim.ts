@@ -16,6 +16,8 @@
  *   the rows are read as they were committed, without locks, and the hint does nothing.
  * - Taking, UPDLOCK, READPAST, ROWLOCK: an update lock on each row taken, kept to the end of the transaction, on
  *   the row as it is now, in both modes; one that is locked is skipped.
+ * - Making them ours and the answer, READPAST: rows that are taken are locked by us and are not skipped. Where the table
+ *   is so small that the optimizer reads all of it, the others' rows are, and would be waited for.
  * - The probe whether an aggregate is busy has no hint, on purpose. With READ_COMMITTED_SNAPSHOT on it sees a row
  *   whose completion is not committed as it was: in work, so the aggregate is busy. With it off it waits for that
  *   commit. To skip the row, or to read past the lock, would call the aggregate free and then see the completion
@@ -151,7 +153,7 @@ SET ${column.state} = N'processing',
     ${column.claimToken} = @own,
     ${column.claimedAt} = ${now},
     ${column.leaseExpiresAt} = ${later(now, "@hold")}${charge}
-FROM ${table} AS i INNER JOIN @taken AS t ON t.[id] = i.${column.id}
+FROM ${table} AS i WITH (READPAST, ROWLOCK) INNER JOIN @taken AS t ON t.[id] = i.${column.id}
 WHERE i.${column.source} = @src
   AND ((t.[expired] = 0 AND ${names.due("i")}) OR (t.[expired] = 1 AND ${names.expired("i")}));`;
 }
@@ -187,7 +189,7 @@ LEFT JOIN (
   SELECT t.[place], t.[expired], ${uuidText(`i.${column.id}`)} AS [id], i.${column.source} AS [source],
     ${columns.map(([key, name]) => `i.${column[key]} AS [${name}]`).join(", ")},
     ${timeText(`i.${column.claimedAt}`)} AS [claimed_at]
-  FROM @taken AS t INNER JOIN ${table} AS i ON i.${column.id} = t.[id]
+  FROM @taken AS t INNER JOIN ${table} AS i WITH (READPAST) ON i.${column.id} = t.[id]
   WHERE ${names.processing("i")} AND i.${column.claimToken} = @own
 ) AS claimed ON 1 = 1
 ORDER BY claimed.[place];`;

@@ -45,7 +45,7 @@ DECLARE @look int = @p4;
 ${windowOfRows(names, "@look")}
 ${taking(names)}
 SELECT ${answered.map(([key, name]) => `i.${column[key]} AS [${name}]`).join(", ")}
-FROM @taken AS t INNER JOIN ${table} AS i ON i.${column.id} = t.[id]
+FROM @taken AS t INNER JOIN ${table} AS i WITH (READPAST) ON i.${column.id} = t.[id]
 WHERE ${names.processing("i")} AND i.${column.claimToken} = @own
 ORDER BY t.[place];`,
     params: ["source", "batch", "leaseMs", "candLimit"],

@@ -61,7 +61,7 @@ FROM (
 WHERE (ranked.[aggregate_id] IS NULL OR ranked.[rank] = 1)
   AND (ranked.[aggregate_id] IS NULL OR NOT EXISTS (
     SELECT 1
-    FROM [inbox] AS due
+    FROM [inbox] AS due WITH (READPAST)
     WHERE due.[source] = @src AND due.[aggregate_id] = ranked.[aggregate_id]
       AND due.[consumption] = 'pull' AND due.[state] = N'pending' AND due.[scheduled_at] <= @now AND due.[scheduled_at] <= ranked.[scheduled_at] AND (
         due.[scheduled_at] < ranked.[scheduled_at]
@@ -98,7 +98,7 @@ SET [state] = N'processing',
     [claimed_at] = @now,
     [lease_expires_at] = DATEADD(millisecond, CAST((CASE WHEN CAST(@hold AS bigint) > 220903200000000 THEN 220903200000000 WHEN CAST(@hold AS bigint) < -63115200000000 THEN -63115200000000 ELSE CAST(@hold AS bigint) END) % 86400000 AS int), DATEADD(day, CAST((CASE WHEN CAST(@hold AS bigint) > 220903200000000 THEN 220903200000000 WHEN CAST(@hold AS bigint) < -63115200000000 THEN -63115200000000 ELSE CAST(@hold AS bigint) END) / 86400000 AS int), @now)),
     [attempt] = i.[attempt] + CAST(t.[expired] AS int)
-FROM [inbox] AS i INNER JOIN @taken AS t ON t.[id] = i.[id]
+FROM [inbox] AS i WITH (READPAST, ROWLOCK) INNER JOIN @taken AS t ON t.[id] = i.[id]
 WHERE i.[source] = @src
   AND ((t.[expired] = 0 AND i.[consumption] = 'pull' AND i.[state] = N'pending' AND i.[scheduled_at] <= @now) OR (t.[expired] = 1 AND i.[consumption] = 'pull' AND i.[state] = N'processing' AND i.[lease_expires_at] <= @now));
 IF (SELECT COUNT(*) FROM @taken) >= @most SET @full = 1;
@@ -109,7 +109,7 @@ BEGIN
   SELECT TOP (1) @at = i.[aggregate_id]
   FROM @taken AS t
   INNER JOIN @found AS f ON f.[id] = t.[id]
-  INNER JOIN [inbox] AS i ON i.[id] = t.[id]
+  INNER JOIN [inbox] AS i WITH (READPAST) ON i.[id] = t.[id]
   WHERE f.[step] IS NOT NULL
   ORDER BY f.[step] DESC;
 END;
@@ -120,7 +120,7 @@ LEFT JOIN (
   SELECT t.[place], t.[expired], LOWER(CONVERT(varchar(36), i.[id])) AS [id], i.[source] AS [source],
     i.[idempotency_key] AS [idempotency_key], i.[aggregate_id] AS [aggregate_id], i.[event_type] AS [event_type], i.[correlation_id] AS [correlation_id], i.[payload] AS [payload], i.[headers] AS [headers], i.[attempt] AS [attempt],
     CONVERT(varchar(33), i.[claimed_at], 126) AS [claimed_at]
-  FROM @taken AS t INNER JOIN [inbox] AS i ON i.[id] = t.[id]
+  FROM @taken AS t INNER JOIN [inbox] AS i WITH (READPAST) ON i.[id] = t.[id]
   WHERE i.[consumption] = 'pull' AND i.[state] = N'processing' AND i.[claim_token] = @own
 ) AS claimed ON 1 = 1
 ORDER BY claimed.[place];

@@ -61,7 +61,7 @@ FROM (
 WHERE (ranked.[aggregate_id] IS NULL OR ranked.[rank] = 1)
   AND (ranked.[aggregate_id] IS NULL OR NOT EXISTS (
     SELECT 1
-    FROM [Messaging].[letters] AS due
+    FROM [Messaging].[letters] AS due WITH (READPAST)
     WHERE due.[source$1] = @src AND due.[aggregateId$1] = ranked.[aggregate_id]
       AND due.[consumption$1] = 'pull' AND due.[state$1] = N'pending' AND due.[scheduledAt$1] <= @now AND due.[scheduledAt$1] <= ranked.[scheduled_at] AND (
         due.[scheduledAt$1] < ranked.[scheduled_at]
@@ -98,7 +98,7 @@ SET [state$1] = N'processing',
     [claimedAt$1] = @now,
     [leaseExpiresAt$1] = DATEADD(millisecond, CAST((CASE WHEN CAST(@hold AS bigint) > 220903200000000 THEN 220903200000000 WHEN CAST(@hold AS bigint) < -63115200000000 THEN -63115200000000 ELSE CAST(@hold AS bigint) END) % 86400000 AS int), DATEADD(day, CAST((CASE WHEN CAST(@hold AS bigint) > 220903200000000 THEN 220903200000000 WHEN CAST(@hold AS bigint) < -63115200000000 THEN -63115200000000 ELSE CAST(@hold AS bigint) END) / 86400000 AS int), @now)),
     [attempt$1] = i.[attempt$1] + CAST(t.[expired] AS int)
-FROM [Messaging].[letters] AS i INNER JOIN @taken AS t ON t.[id] = i.[id$1]
+FROM [Messaging].[letters] AS i WITH (READPAST, ROWLOCK) INNER JOIN @taken AS t ON t.[id] = i.[id$1]
 WHERE i.[source$1] = @src
   AND ((t.[expired] = 0 AND i.[consumption$1] = 'pull' AND i.[state$1] = N'pending' AND i.[scheduledAt$1] <= @now) OR (t.[expired] = 1 AND i.[consumption$1] = 'pull' AND i.[state$1] = N'processing' AND i.[leaseExpiresAt$1] <= @now));
 IF (SELECT COUNT(*) FROM @taken) >= @most SET @full = 1;
@@ -109,7 +109,7 @@ BEGIN
   SELECT TOP (1) @at = i.[aggregateId$1]
   FROM @taken AS t
   INNER JOIN @found AS f ON f.[id] = t.[id]
-  INNER JOIN [Messaging].[letters] AS i ON i.[id$1] = t.[id]
+  INNER JOIN [Messaging].[letters] AS i WITH (READPAST) ON i.[id$1] = t.[id]
   WHERE f.[step] IS NOT NULL
   ORDER BY f.[step] DESC;
 END;
@@ -120,7 +120,7 @@ LEFT JOIN (
   SELECT t.[place], t.[expired], LOWER(CONVERT(varchar(36), i.[id$1])) AS [id], i.[source$1] AS [source],
     i.[idempotencyKey$1] AS [idempotency_key], i.[aggregateId$1] AS [aggregate_id], i.[eventType$1] AS [event_type], i.[correlationId$1] AS [correlation_id], i.[select] AS [payload], i.[headers$1] AS [headers], i.[attempt$1] AS [attempt],
     CONVERT(varchar(33), i.[claimedAt$1], 126) AS [claimed_at]
-  FROM @taken AS t INNER JOIN [Messaging].[letters] AS i ON i.[id$1] = t.[id]
+  FROM @taken AS t INNER JOIN [Messaging].[letters] AS i WITH (READPAST) ON i.[id$1] = t.[id]
   WHERE i.[consumption$1] = 'pull' AND i.[state$1] = N'processing' AND i.[claimToken$1] = @own
 ) AS claimed ON 1 = 1
 ORDER BY claimed.[place];

@@ -62,10 +62,10 @@ SET [state$1] = N'processing',
     [claimToken$1] = @own,
     [claimedAt$1] = @now,
     [leaseExpiresAt$1] = DATEADD(millisecond, CAST((CASE WHEN CAST(@hold AS bigint) > 220903200000000 THEN 220903200000000 WHEN CAST(@hold AS bigint) < -63115200000000 THEN -63115200000000 ELSE CAST(@hold AS bigint) END) % 86400000 AS int), DATEADD(day, CAST((CASE WHEN CAST(@hold AS bigint) > 220903200000000 THEN 220903200000000 WHEN CAST(@hold AS bigint) < -63115200000000 THEN -63115200000000 ELSE CAST(@hold AS bigint) END) / 86400000 AS int), @now))
-FROM [Messaging].[letters] AS i INNER JOIN @taken AS t ON t.[id] = i.[id$1]
+FROM [Messaging].[letters] AS i WITH (READPAST, ROWLOCK) INNER JOIN @taken AS t ON t.[id] = i.[id$1]
 WHERE i.[source$1] = @src
   AND ((t.[expired] = 0 AND i.[consumption$1] = 'pull' AND i.[state$1] = N'pending' AND i.[scheduledAt$1] <= @now) OR (t.[expired] = 1 AND i.[consumption$1] = 'pull' AND i.[state$1] = N'processing' AND i.[leaseExpiresAt$1] <= @now));
 SELECT i.[id$1] AS [id], i.[source$1] AS [source], i.[idempotencyKey$1] AS [idempotency_key], i.[aggregateId$1] AS [aggregate_id], i.[eventType$1] AS [event_type], i.[correlationId$1] AS [correlation_id], i.[select] AS [payload], i.[headers$1] AS [headers], i.[attempt$1] AS [attempt], i.[claimToken$1] AS [claim_token]
-FROM @taken AS t INNER JOIN [Messaging].[letters] AS i ON i.[id$1] = t.[id]
+FROM @taken AS t INNER JOIN [Messaging].[letters] AS i WITH (READPAST) ON i.[id$1] = t.[id]
 WHERE i.[consumption$1] = 'pull' AND i.[state$1] = N'processing' AND i.[claimToken$1] = @own
 ORDER BY t.[place];

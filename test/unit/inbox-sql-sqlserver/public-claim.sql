@@ -62,10 +62,10 @@ SET [state] = N'processing',
     [claim_token] = @own,
     [claimed_at] = @now,
     [lease_expires_at] = DATEADD(millisecond, CAST((CASE WHEN CAST(@hold AS bigint) > 220903200000000 THEN 220903200000000 WHEN CAST(@hold AS bigint) < -63115200000000 THEN -63115200000000 ELSE CAST(@hold AS bigint) END) % 86400000 AS int), DATEADD(day, CAST((CASE WHEN CAST(@hold AS bigint) > 220903200000000 THEN 220903200000000 WHEN CAST(@hold AS bigint) < -63115200000000 THEN -63115200000000 ELSE CAST(@hold AS bigint) END) / 86400000 AS int), @now))
-FROM [inbox] AS i INNER JOIN @taken AS t ON t.[id] = i.[id]
+FROM [inbox] AS i WITH (READPAST, ROWLOCK) INNER JOIN @taken AS t ON t.[id] = i.[id]
 WHERE i.[source] = @src
   AND ((t.[expired] = 0 AND i.[consumption] = 'pull' AND i.[state] = N'pending' AND i.[scheduled_at] <= @now) OR (t.[expired] = 1 AND i.[consumption] = 'pull' AND i.[state] = N'processing' AND i.[lease_expires_at] <= @now));
 SELECT i.[id] AS [id], i.[source] AS [source], i.[idempotency_key] AS [idempotency_key], i.[aggregate_id] AS [aggregate_id], i.[event_type] AS [event_type], i.[correlation_id] AS [correlation_id], i.[payload] AS [payload], i.[headers] AS [headers], i.[attempt] AS [attempt], i.[claim_token] AS [claim_token]
-FROM @taken AS t INNER JOIN [inbox] AS i ON i.[id] = t.[id]
+FROM @taken AS t INNER JOIN [inbox] AS i WITH (READPAST) ON i.[id] = t.[id]
 WHERE i.[consumption] = 'pull' AND i.[state] = N'processing' AND i.[claim_token] = @own
 ORDER BY t.[place];
