@@ -181,5 +181,41 @@ describe("what a pool of MySQL or MariaDB is set to", () => {
         expect(await db.effects()).toHaveLength(6);
       },
     );
+
+    test.each([true, false])(
+      "27, 19: a row whose attempts are full is settled, whether the pool counts rows that it found: %s",
+      async (found) => {
+        const attempts = {
+          id: c.bigint().id().generated(),
+          attempt: c.smallint().attempt().generated(),
+        };
+        const tables = [
+          inboxTable("full_row", { columns: attempts }),
+          inboxTable("full_lease", { columns: { ...attempts, lease } }),
+          inboxTable("full_key", { columns: attempts, advisoryLock: "job-{id}" }),
+        ];
+        const db = await openTables(open, tables);
+        const flags = { flags: [found ? "FOUND_ROWS" : "-FOUND_ROWS"] };
+        const { source } = openPool(
+          driver,
+          db.url,
+          driver === "mysql2" ? flags : { foundRows: found },
+        );
+        for (const Full of tables) {
+          await Full.insert(source, { attempt: 32_767 });
+          const { broker } = testBroker(source);
+          let calls = 0;
+          broker.subscribe(Full.queue(), () => {
+            calls += 1;
+            return calls === 1 ? retry() : ack();
+          });
+          await broker.start();
+          await until(() => broker.stats()[0]?.settled.ack === 1);
+          expect(broker.stats()[0]?.settled.retry).toBe(1);
+          expect(calls).toBe(2);
+          await broker.stop();
+        }
+      },
+    );
   });
 });

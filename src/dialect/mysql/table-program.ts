@@ -61,10 +61,15 @@ export function givenAgain(
 interface Settling {
   one(sql: TableSql): string;
   many(sql: TableSql): string;
+  /**
+   * A row may be as it is to be already, such as one whose attempts are full: without FOUND_ROWS, which a pool may
+   * leave out, the server does not count it. Then a look tells whether it is ours.
+   */
+  readonly mayChangeNothing: boolean;
 }
 
 /** Answers `id` of each row that was ours. */
-function settling(build: Build, { many, one }: Settling): Statement {
+function settling(build: Build, { many, mayChangeNothing, one }: Settling): Statement {
   const [alone, together] = [build(), build()];
   const single = alone.statement(one(alone));
   const held = lockOurs(build());
@@ -75,7 +80,8 @@ function settling(build: Build, { many, one }: Settling): Statement {
       if (givenCount(values) === 1) {
         const { rowCount } = yield bind(single, values);
         const [id] = Array.isArray(values["ids"]) ? values["ids"] : [];
-        return rowCount > 0 ? [{ id }] : [];
+        if (rowCount > 0) return [{ id }];
+        return mayChangeNothing ? (yield bind(held, values)).rows : [];
       }
       const { rows } = yield bind(held, values);
       if (rows.length > 0) yield bind(change, givenAgain(values, rows));
@@ -96,6 +102,7 @@ SET ${assigned(changes(sql, "single"))}
 WHERE ${oursAlone(sql)}`,
     many: (sql) => `UPDATE ${given(sql)} STRAIGHT_JOIN ${sql.byId} ON ${isGiven(sql)}
 SET ${assigned(changes(sql, "given"))}`,
+    mayChangeNothing: true,
   });
 }
 
@@ -106,6 +113,7 @@ export function removing(build: Build): Statement {
     one: (sql) => `DELETE FROM i USING ${sql.byId}
 WHERE ${oursAlone(sql)}`,
     many: (sql) => `DELETE i FROM ${given(sql)} STRAIGHT_JOIN ${sql.byId} ON ${isGiven(sql)}`,
+    mayChangeNothing: false,
   });
 }
 
