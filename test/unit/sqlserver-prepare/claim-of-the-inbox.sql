@@ -61,7 +61,7 @@ SET [state] = N''processing'',
     [claim_token] = @own,
     [claimed_at] = @now,
     [lease_expires_at] = DATEADD(millisecond, CAST((CASE WHEN CAST(@hold AS bigint) > 220903200000000 THEN 220903200000000 WHEN CAST(@hold AS bigint) < -63115200000000 THEN -63115200000000 ELSE CAST(@hold AS bigint) END) % 86400000 AS int), DATEADD(day, CAST((CASE WHEN CAST(@hold AS bigint) > 220903200000000 THEN 220903200000000 WHEN CAST(@hold AS bigint) < -63115200000000 THEN -63115200000000 ELSE CAST(@hold AS bigint) END) / 86400000 AS int), @now))
-FROM [inbox] AS i INNER JOIN @taken AS t ON t.[id] = i.[id]
+FROM [inbox] AS i WITH (READPAST, ROWLOCK) INNER JOIN @taken AS t ON t.[id] = i.[id]
 WHERE i.[source] = @src
   AND ((t.[expired] = 0 AND i.[consumption] = ''pull'' AND i.[state] = N''pending'' AND i.[scheduled_at] <= @now) OR (t.[expired] = 1 AND i.[consumption] = ''pull'' AND i.[state] = N''processing'' AND i.[lease_expires_at] <= @now));
 SELECT claimed.[id], claimed.[source], claimed.[idempotency_key], claimed.[aggregate_id], claimed.[event_type], claimed.[correlation_id], claimed.[payload], claimed.[headers], claimed.[attempt],
@@ -71,7 +71,7 @@ LEFT JOIN (
   SELECT t.[place], t.[expired], LOWER(CONVERT(varchar(36), i.[id])) AS [id], i.[source] AS [source],
     i.[idempotency_key] AS [idempotency_key], i.[aggregate_id] AS [aggregate_id], i.[event_type] AS [event_type], i.[correlation_id] AS [correlation_id], i.[payload] AS [payload], i.[headers] AS [headers], i.[attempt] AS [attempt],
     CONVERT(varchar(33), i.[claimed_at], 126) AS [claimed_at]
-  FROM @taken AS t INNER JOIN [inbox] AS i ON i.[id] = t.[id]
+  FROM @taken AS t INNER JOIN [inbox] AS i WITH (READPAST) ON i.[id] = t.[id]
   WHERE i.[consumption] = ''pull'' AND i.[state] = N''processing'' AND i.[claim_token] = @own
 ) AS claimed ON 1 = 1
 ORDER BY claimed.[place];', @params = N'@p1 nvarchar(max), @p2 nvarchar(max), @p3 nvarchar(max), @p4 nvarchar(max)';
