@@ -150,6 +150,7 @@ export function forEachTarget(needs: Needs, define: (target: Target, open: Open)
     .map((name) => ({ name, dialect: dialectOf(TARGETS[name]) }))
     .filter(({ dialect, name }) => {
       if (needs.dialect !== undefined && dialect.name !== needs.dialect) return false;
+      if (dialect.name === needs.without) return false;
       if (needs.form !== undefined && !dialect.features.forms.includes(needs.form)) return false;
       return isFitting(TARGETS[name], needs);
     });
