@@ -99,6 +99,10 @@ describe("a worker that runs nothing but the five statements", () => {
         throw new Error("three");
       const stale = { ...done, claim_token: retried.id };
       expect(await bare.renew(stale, 1000)).toBe(0);
+      if (words.dialect === "postgresql") {
+        // A claim has one token on SQL Server, and here one a row.
+        expect(await bare.renew({ ...done, claim_token: retried.claim_token }, 1000)).toBe(0);
+      }
       expect(await bare.complete({ ...done, claim_token: dead.id })).toBe(0);
       expect(await bare.retry({ ...done, claim_token: dead.id }, 0, "x")).toBe(0);
       expect(await bare.dead({ ...done, claim_token: dead.id }, "x")).toBe(0);
