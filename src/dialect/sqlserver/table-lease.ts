@@ -82,6 +82,7 @@ function fifoLease(sql: TableSql, settings: LeaseSettings): Statement {
 function claim(sql: TableSql, settings: LeaseSettings): Statement {
   const conditions = [...ofGroup(sql, settings), ...sql.open(), ...sql.free()];
   const [near, far] = windows(settings);
+  // In place of a turn, which of the two looks found the row: what a second one that fails has left is taken out.
   const { names, values } = claimedCells(sql, settings, { alias: "inserted", turn: "@window" });
   const places = placeCells(sql);
   const isClaimable = (alias: string) =>
@@ -139,6 +140,6 @@ function placeCells(sql: TableSql) {
 }
 
 function placeOrder(sql: TableSql): string {
-  const id = sql.idColumn.type === "text" ? "t.held COLLATE Latin1_General_BIN2" : "t.held";
-  return place(sql, "t").replace(/t\.id$/, id);
+  const isText = sql.idColumn.type === "text";
+  return place(sql, "t", isText ? "t.held COLLATE Latin1_General_BIN2" : "t.held");
 }

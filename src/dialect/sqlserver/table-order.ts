@@ -94,8 +94,8 @@ ${first(`${priority} IS NULL`)}`;
 }
 
 /** ORDER BY of rows whose place is selected as {@link placed}. */
-export function place(sql: TableSql, alias: string): string {
-  const parts = [`${alias}.id`];
+export function place(sql: TableSql, alias: string, id = `${alias}.id`): string {
+  const parts = [id];
   if (sql.ordersByDue) parts.unshift(`${alias}.due`);
   if (sql.table.roles.priority !== undefined) {
     parts.unshift(`CASE WHEN ${alias}.priority IS NULL THEN 1 ELSE 0 END`, `${alias}.priority`);
