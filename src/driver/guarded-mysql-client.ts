@@ -23,14 +23,22 @@ export interface GuardedMysqlClient extends GuardableMysqlClient {
   release(): void;
 }
 
+/** What is around a guarded client's queries. */
+export interface MysqlGuard {
+  open(): Promise<void>;
+  /** Finds out what an error has undone. */
+  explored(error: unknown): Promise<void>;
+  /** The answer, unless the connection is given up before. */
+  sent<T>(text: string, answer: Promise<T>): Promise<T>;
+}
+
 /**
  * A connection for a handler: the same queries, and nothing that ends the transaction or gives the connection
- * back. Transactions in it become savepoints. `explored` finds out what an error has undone.
+ * back. Transactions in it become savepoints.
  */
 export function guardMysqlClient(
   target: GuardableMysqlClient,
-  open: () => Promise<void>,
-  explored: (error: unknown) => Promise<void>,
+  { open, explored, sent }: MysqlGuard,
 ): GuardedClient & { readonly client: GuardedMysqlClient } {
   const nested = new NestedTransactions();
   let closed: Error | undefined;
@@ -50,10 +58,12 @@ export function guardMysqlClient(
     return answer;
   };
   const control = (found: TransactionControl) =>
-    inOrder(() => nested.control(found, (text) => target.query(text)));
+    inOrder(() => nested.control(found, (text) => sent(text, target.query(text))));
   const run = (method: "query" | "execute", args: readonly unknown[]): Promise<unknown> => {
-    const found = findTransactionControl(textOf(args[0]));
-    return found === undefined ? inOrder(() => target[method](...args)) : control(found);
+    const text = textOf(args[0]);
+    const found = findTransactionControl(text);
+    if (found !== undefined) return control(found);
+    return inOrder(() => sent(text, target[method](...args)));
   };
   const word = (kind: TransactionControl["kind"], keyword: string) => async () => {
     await control({ kind, keyword, isAlone: true, chains: false });

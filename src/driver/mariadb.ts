@@ -3,6 +3,7 @@ import { orAbort } from "../time-limit.ts";
 import type { Connection, ConnectionSource } from "./connection.ts";
 import type { GuardableMysqlClient } from "./guarded-mysql-client.ts";
 import { type MysqlClient, MysqlConnection } from "./mysql-connection.ts";
+import { killSession } from "./mysql-kill.ts";
 
 /** A pool of `mariadb`. */
 export interface MariadbPoolLike {
@@ -10,6 +11,9 @@ export interface MariadbPoolLike {
 }
 
 export interface MariadbConnectionLike extends GuardableMysqlClient {
+  readonly threadId?: number | null;
+  isValid?(): boolean;
+  ping?(timeout?: number): Promise<void>;
   release(): Promise<void>;
   destroy(): void;
 }
@@ -62,20 +66,35 @@ class MariadbSource implements ConnectionSource<"mysql"> {
     signal?.throwIfAborted();
     const opening = this.#pool
       .getConnection()
-      .then((client) => new MysqlConnection(driverOf(client)));
+      .then((client) => new MysqlConnection(driverOf(client, this.#pool)));
     if (signal === undefined) return opening;
     return orAbort(opening, signal, (late) => void late.release());
   }
 }
 
-function driverOf(client: MariadbConnectionLike): MysqlClient {
+function driverOf(client: MariadbConnectionLike, pool: MariadbPoolLike): MysqlClient {
+  const { threadId } = client;
   return {
     client,
     query: (sql) => client.query({ ...AS_OBJECTS, sql }),
     execute: (sql, values) => client.execute({ ...AS_OBJECTS, sql }, [...values]),
     release: () => client.release(),
-    destroy: () => client.destroy(),
+    destroy: () => close(client),
+    kill: async (text) => {
+      if (!threadId) return;
+      await killSession(threadId, text, async () => driverOf(await pool.getConnection(), pool));
+    },
   };
+}
+
+/**
+ * With a statement running, `destroy()` has the session killed, and an answer that refuses it, as there is none any
+ * more, is an unhandled rejection (3.5.4). A ping that is not answered closes the connection without a KILL; then
+ * `destroy()` has the pool forget it.
+ */
+async function close(client: MariadbConnectionLike): Promise<void> {
+  if (client.isValid?.()) await client.ping?.(1).catch(() => {});
+  client.destroy();
 }
 
 /** Whatever the pool is set to. An id that no number holds would be an error behind an INSERT that is done. */

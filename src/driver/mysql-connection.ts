@@ -6,6 +6,7 @@ import {
   timeoutEnds,
 } from "../dialect/mysql/errors.ts";
 import { asError, TransactionError } from "../errors.ts";
+import { orAbort } from "../time-limit.ts";
 import type { Connection, GuardedClient, QueryResult } from "./connection.ts";
 import { type GuardableMysqlClient, guardMysqlClient } from "./guarded-mysql-client.ts";
 import { mysqlResult, mysqlValue } from "./mysql-values.ts";
@@ -20,7 +21,10 @@ export interface MysqlClient {
   /** As a prepared statement: no value ever stands in the text. */
   execute(text: string, params: readonly unknown[]): Promise<unknown>;
   release(): void | Promise<void>;
-  destroy(): void;
+  /** Closes the connection at once, whatever is running on it. */
+  destroy(): void | Promise<void>;
+  /** Ends the closed connection's session, which was at work on that text. Left out: the server sees to it. */
+  kill?(text: string): Promise<void>;
 }
 
 /**
@@ -35,6 +39,9 @@ export class MysqlConnection implements Connection {
   #isOpen = false;
   #broken: Error | undefined;
   #isReleased = false;
+  /** What was sent and is not answered yet, in order. */
+  readonly #inFlight = new Set<{ readonly text: string }>();
+  readonly #givenUp = new AbortController();
 
   constructor(driver: MysqlClient) {
     this.#driver = driver;
@@ -52,29 +59,33 @@ export class MysqlConnection implements Connection {
       if (text.includes(";") && splitStatements(text).length > 1) {
         return await this.#all<Row>(text);
       }
-      return mysqlResult<Row>(await this.#watched(this.#driver.query(text)));
+      return mysqlResult<Row>(await this.#watched(text));
     }
     const values = params.map((value, index) => mysqlValue(value, index + 1));
-    return mysqlResult<Row>(await this.#watched(this.#driver.execute(text, values)));
+    return mysqlResult<Row>(await this.#watched(text, values));
   }
 
   async begin(): Promise<void> {
-    await this.#watched(this.#driver.query("START TRANSACTION"));
+    await this.#watched("START TRANSACTION");
     this.#isOpen = true;
   }
 
   async commit(): Promise<void> {
-    await this.#watched(this.#driver.query("COMMIT"));
+    await this.#watched("COMMIT");
     this.#isOpen = false;
   }
 
   async rollback(): Promise<void> {
-    await this.#watched(this.#driver.query("ROLLBACK"));
+    await this.#watched("ROLLBACK");
     this.#isOpen = false;
   }
 
   guardClient(open: () => Promise<void>): GuardedClient {
-    return guardMysqlClient(this.#driver.client, open, (error) => this.#explored(error));
+    return guardMysqlClient(this.#driver.client, {
+      open,
+      explored: (error) => this.#explored(error),
+      sent: (text, answer) => this.#sent(text, answer),
+    });
   }
 
   async release(error?: Error): Promise<void> {
@@ -85,12 +96,20 @@ export class MysqlConnection implements Connection {
       this.#broken ??
       (this.#isOpen ? new TransactionError("released within a transaction") : undefined);
     if (reason === undefined) await this.#driver.release();
-    else this.#driver.destroy();
+    else await this.#giveUp(reason);
+  }
+
+  /** What is running would go on, and hold its locks: a server does not look whether a client is there still. */
+  async #giveUp(reason: Error): Promise<void> {
+    const [running] = this.#inFlight;
+    this.#givenUp.abort(reason);
+    await this.#driver.destroy();
+    if (running !== undefined) await this.#driver.kill?.(running.text);
   }
 
   /** Text of several statements the server takes only where the application has allowed it. */
   async #all<Row>(text: string): Promise<QueryResult<Row>> {
-    const answer = await this.#watched(this.#driver.query(text));
+    const answer = await this.#watched(text);
     const last: unknown = Array.isArray(answer) ? answer.at(-1) : answer;
     return Array.isArray(last) ? mysqlResult<Row>(last) : noRows();
   }
@@ -107,14 +126,27 @@ export class MysqlConnection implements Connection {
   }
 
   /** A pool may take a connection back before it knows that it is gone. */
-  async #watched<T>(answer: Promise<T>): Promise<T> {
+  async #watched(text: string, values?: readonly unknown[]): Promise<unknown> {
+    const answer =
+      values === undefined ? this.#driver.query(text) : this.#driver.execute(text, values);
     try {
-      return await answer;
+      return await this.#sent(text, answer);
     } catch (error) {
       await this.#explored(error);
       if (isSessionLost(error)) this.#broken ??= asError(error);
       if (endsTransaction(error)) this.#isOpen = false;
       throw error;
+    }
+  }
+
+  /** The drivers leave the promises of a closed connection open. */
+  async #sent<T>(text: string, answer: Promise<T>): Promise<T> {
+    const entry = { text };
+    this.#inFlight.add(entry);
+    try {
+      return await orAbort(answer, this.#givenUp.signal);
+    } finally {
+      this.#inFlight.delete(entry);
     }
   }
 }

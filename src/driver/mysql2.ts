@@ -3,6 +3,7 @@ import { orAbort } from "../time-limit.ts";
 import type { Connection, ConnectionSource } from "./connection.ts";
 import type { GuardableMysqlClient } from "./guarded-mysql-client.ts";
 import { type MysqlClient, MysqlConnection } from "./mysql-connection.ts";
+import { killSession } from "./mysql-kill.ts";
 
 /** A pool of `mysql2/promise`; one of `mysql2` itself has `promise()`, which answers such. */
 export type Mysql2PoolLike = Mysql2PromisePoolLike | { promise(): Mysql2PromisePoolLike };
@@ -12,6 +13,7 @@ export interface Mysql2PromisePoolLike {
 }
 
 export interface Mysql2ConnectionLike extends GuardableMysqlClient {
+  readonly threadId?: number | null;
   release(): void;
   destroy(): void;
 }
@@ -61,7 +63,7 @@ class Mysql2Source implements ConnectionSource<"mysql"> {
     signal?.throwIfAborted();
     const opening = this.#pool
       .getConnection()
-      .then((client) => new MysqlConnection(driverOf(client)));
+      .then((client) => new MysqlConnection(driverOf(client, this.#pool)));
     if (signal === undefined) return opening;
     return orAbort(opening, signal, (late) => void late.release());
   }
@@ -78,8 +80,9 @@ function limitOf(pool: object): number | undefined {
 
 const heard = new WeakSet<object>();
 
-function driverOf(client: Mysql2ConnectionLike): MysqlClient {
+function driverOf(client: Mysql2ConnectionLike, pool: Mysql2PromisePoolLike): MysqlClient {
   hearErrors(client);
+  const { threadId } = client;
   const options = castsValues(client) ? { ...AS_OBJECTS, typeCast: asItIs } : AS_OBJECTS;
   return {
     client,
@@ -88,6 +91,10 @@ function driverOf(client: Mysql2ConnectionLike): MysqlClient {
       first(await client.execute({ ...options, sql, values: [...values] })),
     release: () => client.release(),
     destroy: () => client.destroy(),
+    kill: async (text) => {
+      if (!threadId) return;
+      await killSession(threadId, text, async () => driverOf(await pool.getConnection(), pool));
+    },
   };
 }
 

@@ -103,8 +103,7 @@ export class FaultyNetwork {
       latency: () => this.latencyMs,
       lossOf: (chunk, seen) => this.#takeRule(chunk, seen),
       ended: () => {
-        this.#connections.delete(connection);
-        this.#roundTrips += connection.roundTrips;
+        if (this.#connections.delete(connection)) this.#roundTrips += connection.roundTrips;
       },
     });
     this.#connections.add(connection);
@@ -164,6 +163,9 @@ export class ProxiedConnection {
   readonly #server: Socket;
   readonly #settings: ProxiedSettings;
   #lastWasClient = false;
+  #isStalled = false;
+  /** One side has ended; whoever is stalled hears of it when it goes on. */
+  #hasEnded = false;
   #seen = "";
   /** Up: what the server gets; down: what the client gets. A reply that is lost goes nowhere. */
   #loss: LossRule | undefined;
@@ -176,13 +178,12 @@ export class ProxiedConnection {
     this.#settings = settings;
     for (const socket of [client, server]) {
       socket.setNoDelay(true);
-      socket.on("error", () => this.cut());
+      socket.on("error", () => this.#ended());
     }
     client.on("data", (chunk: Buffer) => this.#up(chunk));
     server.on("data", (chunk: Buffer) => this.#down(chunk));
-    client.on("close", () => this.cut());
+    client.on("close", () => this.#ended());
     server.on("close", () => this.#serverClosed());
-    server.once("close", () => settings.ended());
   }
 
   /** Whether a text went to the server. */
@@ -191,11 +192,14 @@ export class ProxiedConnection {
   }
 
   stall(): void {
+    this.#isStalled = true;
     this.#client.pause();
     this.#server.pause();
   }
 
   resume(): void {
+    this.#isStalled = false;
+    if (this.#hasEnded) this.cut();
     this.#client.resume();
     this.#server.resume();
   }
@@ -203,6 +207,7 @@ export class ProxiedConnection {
   cut(): void {
     this.#client.destroy();
     this.#server.destroy();
+    this.#settings.ended();
   }
 
   #up(chunk: Buffer): void {
@@ -232,7 +237,12 @@ export class ProxiedConnection {
 
   #serverClosed(): void {
     // A client that hears nothing any more does not hear of the end either.
-    if (this.#loss?.loss !== "reply-stalled") this.cut();
+    if (this.#loss?.loss !== "reply-stalled") this.#ended();
+  }
+
+  #ended(): void {
+    this.#hasEnded = true;
+    if (!this.#isStalled) this.cut();
   }
 
   #later(act: () => void): void {
