@@ -132,19 +132,17 @@ UPDATE (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
 SET i.`lease` = CAST(g.token AS DATETIME(6)),
     i.`att` = LEAST(COALESCE(i.`att`, 1), 32767 - 1) + 1;
 
--- claim of every group, 1: random, leaseMs, limit
-WITH RECURSIVE start AS (
-  SELECT COALESCE((SELECT g.`grp`
-    FROM `jobs` AS g
-    WHERE g.`grp` IS NOT NULL AND g.`id` >= (SELECT CAST(MIN(m.`id`) AS DECIMAL(20)) + FLOOR(CAST(? AS DECIMAL(20, 19)) * (CAST(MAX(m.`id`) AS DECIMAL(20)) - CAST(MIN(m.`id`) AS DECIMAL(20)) + 1)) FROM `jobs` AS m)
-    ORDER BY g.`id`
-    LIMIT 1), (SELECT g.`grp`
+-- claim of every group, 1: after, after, after, after, leaseMs, limit
+WITH RECURSIVE walk AS (
+  SELECT 1 AS n, IF(? IS NULL, (SELECT g.`grp`
     FROM `jobs` AS g
     WHERE g.`grp` IS NOT NULL
-    ORDER BY g.`id`
+    ORDER BY g.`grp`
+    LIMIT 1), (SELECT g.`grp`
+    FROM `jobs` AS g
+    WHERE g.`grp` > ?
+    ORDER BY g.`grp`
     LIMIT 1)) AS value
-), walk AS (
-  SELECT 1 AS n, (SELECT start.value FROM start) AS value
   UNION ALL
   SELECT walk.n + 1, (SELECT g.`grp`
     FROM `jobs` AS g
@@ -156,13 +154,13 @@ WITH RECURSIVE start AS (
 ), wrapped AS (
   SELECT 1 AS n, (SELECT g.`grp`
     FROM `jobs` AS g
-    WHERE g.`grp` IS NOT NULL AND g.`grp` < (SELECT start.value FROM start)
+    WHERE g.`grp` <= ?
     ORDER BY g.`grp`
     LIMIT 1) AS value
   UNION ALL
   SELECT wrapped.n + 1, (SELECT g.`grp`
     FROM `jobs` AS g
-    WHERE g.`grp` > wrapped.value AND g.`grp` < (SELECT start.value FROM start)
+    WHERE g.`grp` > wrapped.value AND g.`grp` <= ?
     ORDER BY g.`grp`
     LIMIT 1)
   FROM wrapped
@@ -624,3 +622,46 @@ FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
 )) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id;
+
+-- walkedTo of every group: after, after, after, after
+WITH RECURSIVE walk AS (
+  SELECT 1 AS n, IF(? IS NULL, (SELECT g.`grp`
+    FROM `jobs` AS g
+    WHERE g.`grp` IS NOT NULL
+    ORDER BY g.`grp`
+    LIMIT 1), (SELECT g.`grp`
+    FROM `jobs` AS g
+    WHERE g.`grp` > ?
+    ORDER BY g.`grp`
+    LIMIT 1)) AS value
+  UNION ALL
+  SELECT walk.n + 1, (SELECT g.`grp`
+    FROM `jobs` AS g
+    WHERE g.`grp` > walk.value
+    ORDER BY g.`grp`
+    LIMIT 1)
+  FROM walk
+  WHERE walk.value IS NOT NULL AND walk.n < 500
+), wrapped AS (
+  SELECT 1 AS n, (SELECT g.`grp`
+    FROM `jobs` AS g
+    WHERE g.`grp` <= ?
+    ORDER BY g.`grp`
+    LIMIT 1) AS value
+  UNION ALL
+  SELECT wrapped.n + 1, (SELECT g.`grp`
+    FROM `jobs` AS g
+    WHERE g.`grp` > wrapped.value AND g.`grp` <= ?
+    ORDER BY g.`grp`
+    LIMIT 1)
+  FROM wrapped
+  WHERE wrapped.value IS NOT NULL AND wrapped.n < 500
+)
+SELECT CAST(seen.value AS CHAR) AS `group`
+FROM (
+      (SELECT walk.value FROM walk WHERE walk.value IS NOT NULL)
+      UNION ALL
+      (SELECT wrapped.value FROM wrapped WHERE wrapped.value IS NOT NULL)
+      LIMIT 500
+) AS seen
+LIMIT 1 OFFSET 499;
