@@ -5,17 +5,13 @@ import { firstRow, place, placed } from "./table-order.ts";
 import { groupsLookedAt, groupWalk } from "./table-walk.ts";
 
 /**
- * `ready`: the heads that are due and not held, in claim order: `id`, `turn`, and their group as `value`, in their own
- * letters: of what a collation takes for one group the walk finds any.
- * In two parts: what goes before the SELECT, and what stands in FROM.
+ * `ready`, as it stands in FROM: the heads that are due and not held, in claim order: `id`, `turn`, and their group as
+ * `value`, in their own letters: of what a collation takes for one group the walk finds any.
  *
- * All groups at once are a walk from group to group, one probe each. The LIMIT of `heads` keeps MariaDB from merging it into what is around it: it would no longer find `seen` when the prepared
- * statement is executed again.
+ * The LIMIT of `heads` keeps MariaDB from merging it into what is around it: it would no longer find `seen` when the
+ * prepared statement is executed again.
  */
-export function readyHeads(
-  sql: TableSql,
-  settings: ClaimSettings,
-): { readonly parts: string; readonly from: string } {
+export function readyHeads(sql: TableSql, settings: ClaimSettings): string {
   const { group: column } = sql.table.roles;
   if (column === undefined) throw new TypeError("a fifo table has a group column");
   const ready = (heads: string) => `(
@@ -30,21 +26,14 @@ export function readyHeads(
 ) AS ready`;
   if (settings.groups === "one") {
     const head = firstRow(sql, [...sql.inGroup("h"), ...sql.open("h")], "h");
-    return {
-      parts: "",
-      from: ready(`(SELECT ${sql.groupValue(column)} AS value, ${head} AS id) AS heads`),
-    };
+    return ready(`(SELECT ${sql.groupValue(column)} AS value, ${head} AS id) AS heads`);
   }
   const head = firstRow(sql, [`${sql.of("group", "h")} = seen.value`, ...sql.open("h")], "h");
-  const { groups, parts } = groupWalk(sql);
-  return {
-    parts: `${parts}\n`,
-    from: ready(`(
+  return ready(`(
     SELECT seen.value, ${head} AS id
     FROM (
-      ${groups}
+      ${groupWalk(sql)}
     ) AS seen
     LIMIT ${groupsLookedAt}
-  ) AS heads`),
-  };
+  ) AS heads`);
 }

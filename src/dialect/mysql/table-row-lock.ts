@@ -99,10 +99,9 @@ function* lockGroups(
 }
 
 function freeHeads(sql: TableSql, settings: ClaimSettings): Statement {
-  const { from, parts } = readyHeads(sql, settings);
   const lock = groupLock(sql, "ready.value");
-  return sql.statement(`${parts}SELECT CAST(ready.id AS CHAR) AS id, ${lock} AS \`lock\`
-FROM ${from}
+  return sql.statement(`SELECT CAST(ready.id AS CHAR) AS id, ${lock} AS \`lock\`
+FROM ${readyHeads(sql, settings)}
 WHERE IS_FREE_LOCK(${lock}) = 1
 ORDER BY ready.turn`);
 }

@@ -7,38 +7,35 @@ import { all, type TableSql } from "./table-names.ts";
 export const groupsLookedAt = 500;
 
 /**
- * The open groups in their order, one probe of the index each: those behind the group that the parameter `after`
- * names, and then those up to it, as many as a claim looks at. Where it is null they are all behind it. In two
- * parts: what goes before the SELECT, and a query that answers each as `value`.
+ * The open groups in their order, each as `value`: those behind the group that the parameter `after` names, and then
+ * those up to it, as many as a claim looks at. Where it is null they are all behind it.
+ *
+ * GROUP BY goes from group to group in an index that begins with it, or through the rows of these groups where the
+ * server thinks there are few. A step that is told where it begins by the one before it, as in a recursive query,
+ * would not: it reads the index from its start each time (of 30,000 rows in 3,000 groups a second, and not 4 ms).
  */
-export function groupWalk(sql: TableSql): { readonly parts: string; readonly groups: string } {
+export function groupWalk(sql: TableSql): string {
   const { group: column } = sql.table.roles;
   const group = sql.of("group", "g");
   if (column === undefined || group === undefined) {
     throw new TypeError("a fifo table has a group column");
   }
-  const next = (...conditions: readonly string[]) => `(SELECT ${group}
-    FROM ${sql.name} AS g
-    WHERE ${all(sql.open("g"), conditions)}
-    ORDER BY ${group}
-    LIMIT 1)`;
-  const walk = (name: string, first: string, ...until: readonly string[]) => `${name} AS (
-  SELECT 1 AS n, ${first} AS value
-  UNION ALL
-  SELECT ${name}.n + 1, ${next(`${group} > ${name}.value`, ...until)}
-  FROM ${name}
-  WHERE ${name}.value IS NOT NULL AND ${name}.n < ${groupsLookedAt}
-)`;
   const after = () => sql.groupValue(column, "after");
-  const first = `IF(${after()} IS NULL, ${next(`${group} IS NOT NULL`)}, ${next(`${group} > ${after()}`)})`;
-  const upTo = `${group} <= ${after()}`;
-  return {
-    parts: `WITH RECURSIVE ${walk("walk", first)}, ${walk("wrapped", next(upTo), upTo)}`,
-    groups: `(SELECT walk.value FROM walk WHERE walk.value IS NOT NULL)
-      UNION ALL
-      (SELECT wrapped.value FROM wrapped WHERE wrapped.value IS NOT NULL)
-      LIMIT ${groupsLookedAt}`,
-  };
+  const range = (...conditions: readonly string[]) => `(
+      SELECT ${group} AS value
+      FROM ${sql.name} AS g
+      WHERE ${all(sql.open("g"), conditions)}
+      GROUP BY ${group}
+      ORDER BY ${group}
+      LIMIT ${groupsLookedAt}
+      )`;
+  const ranges = [
+    range(`${group} > ${after()}`),
+    range(`${after()} IS NULL`, `${group} IS NOT NULL`),
+    range(`${group} <= ${after()}`),
+  ];
+  return `${ranges.join(" UNION ALL ")}
+      LIMIT ${groupsLookedAt}`;
 }
 
 /** What a form runs beside a claim of every group. */
@@ -47,11 +44,9 @@ export function walkStatements(sql: TableSql, { groups }: ClaimSettings): WalkSt
 }
 
 function walkedTo(sql: TableSql): Statement {
-  const { groups, parts } = groupWalk(sql);
-  return sql.statement(`${parts}
-SELECT CAST(seen.value AS CHAR) AS \`group\`
+  return sql.statement(`SELECT CAST(seen.value AS CHAR) AS \`group\`
 FROM (
-      ${groups}
+      ${groupWalk(sql)}
 ) AS seen
 LIMIT 1 OFFSET ${groupsLookedAt - 1}`);
 }
