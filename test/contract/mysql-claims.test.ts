@@ -222,6 +222,38 @@ describe("claims on MySQL and MariaDB", () => {
       }
     });
 
+    test("47: a claim of every group does not read the index again for each group", async () => {
+      const grp = c.text().group({ fifo: true });
+      const lease = c.timestamp().lockedUntil().nullable();
+      const Every = inboxTable("every_read", { columns: { ...columns, grp, lease } });
+      const db = await openTables(open, [Every]);
+      // Of 10,000 rows each of 1,000 groups has ten.
+      const due = new Date("2100-01-01");
+      for (let place = 0; place < 10; place += 1) {
+        await Every.insert(
+          db.source,
+          Array.from({ length: 1000 }, (_, n) => ({ grp: `g${n}`, due, payload: n })),
+        );
+      }
+      const settings = { columns: [], groups: "every", mostRows: 10, leaseMs: 1000 } as const;
+      const { claim, walkedTo } = mysql.lease?.(Every.description, settings) ?? {};
+      if (claim === undefined || walkedTo === undefined) throw new Error("there is no such form");
+      const connection = await transaction(db);
+      for (const statement of [claim, walkedTo]) {
+        for (const after of [null, "g5"]) {
+          await connection.query("FLUSH STATUS");
+          await runSteps(connection, [bind(statement, { after, limit: 10, leaseMs: 1000 })]);
+          const { rows } = await connection.query<{ Value: unknown }>(
+            "SHOW SESSION STATUS LIKE 'Handler_read%'",
+          );
+          const read = rows.reduce((sum, { Value }) => sum + Number(Value), 0);
+          // Each row once at most, the first of 500 groups, and what is sorted.
+          expect(read).toBeGreaterThan(500);
+          expect(read).toBeLessThan(20_000);
+        }
+      }
+    });
+
     test("38, 45: groups and keys are locked for every session, whatever database it is in", async () => {
       const anywhere = await openTables(open, []);
       const { rows } = await anywhere.query<{ name: string }>("SELECT DATABASE() AS name");
