@@ -194,11 +194,24 @@ export interface SettleStatements {
 }
 
 /**
+ * A claim of every group of a fifo table need not look at all of them: it begins with the first one behind `after`
+ * (a group as text; null: with the first of all) and goes round at most once.
+ */
+export interface WalkStatements {
+  /**
+   * after. Answers `group` (text), the last one that such a claim looks at; no row where it looks at all that there
+   * are. Runs outside of transactions when a claim has found nothing; waits for no lock. Left out: each claim
+   * looks at all groups, whatever `after` is.
+   */
+  readonly walkedTo?: Statement;
+}
+
+/**
  * Row lock: the claim runs in the transaction that stays open for the handler, and so does the
  * settlement. Every settlement answers `id` for each row it settled.
  */
-export interface RowLockStatements extends SettleStatements {
-  /** group (if one), limit. Skips locked rows. */
+export interface RowLockStatements extends SettleStatements, WalkStatements {
+  /** group (if one), after (if every, of fifo tables), limit. Skips locked rows. */
   readonly claim: Statement;
   /**
    * group (if one), ids. Locks those of them that can be claimed still, waiting for none, and answers as the
@@ -218,8 +231,8 @@ export interface RowLockStatements extends SettleStatements {
  * Lease: each statement commits by itself. The fence is `ids`, `tokens` and `attempts` together
  * (attempts is a list of nulls on a table without an attempt column).
  */
-export interface LeaseStatements extends SettleStatements {
-  /** group (if one), limit, leaseMs. Writes the lease's end and counts the attempt. */
+export interface LeaseStatements extends SettleStatements, WalkStatements {
+  /** group (if one), after (if every, of fifo tables), limit, leaseMs. Writes the lease's end and counts the attempt. */
   readonly claim: Statement;
   /** Of fifo tables, after the claim's commit: ids, tokens, attempts. Answers `id` of rows to give back. */
   readonly lookAgain?: Statement;

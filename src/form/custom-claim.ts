@@ -36,7 +36,7 @@ export function claimAction(
   settings: FormSettings,
   statements: ClaimStatements,
   bound: Bound,
-  limit: number,
+  { after, limit }: { readonly after: string | null; readonly limit: number },
 ): Action {
   const claim = customEvent(settings, "claim");
   const fetch = customEvent(settings, "fetch");
@@ -45,7 +45,7 @@ export function claimAction(
   const own =
     isOwnLock || statements.claim === undefined
       ? undefined
-      : bound(statements.claim, { limit, leaseMs, group: queueGroup ?? null });
+      : bound(statements.claim, { limit, leaseMs, group: queueGroup ?? null, after });
   if (own !== undefined && claim === undefined && fetch === undefined) return own;
   return {
     kind: "call",

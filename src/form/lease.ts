@@ -9,6 +9,7 @@ import { runActions, runAlone } from "./actions.ts";
 import { Ending } from "./ending.ts";
 import { FormReport } from "./form-report.ts";
 import type { FormSettings } from "./form-settings.ts";
+import { GroupWalk } from "./group-walk.ts";
 import { lastWait, untilEnded } from "./handler-end.ts";
 import type { LeaseContext } from "./lease-context.ts";
 import { LeaseDelivery, type LeasedRow } from "./lease-delivery.ts";
@@ -43,6 +44,7 @@ export class LeaseForm implements Work<LeaseDelivery> {
   readonly #keeper: LeaseKeeper<LeaseDelivery>;
   readonly #settler: LeaseSettler;
   readonly #transactions: LeaseTransactions | undefined;
+  readonly #walk: GroupWalk;
   readonly #ending: Ending;
   /** Aborts when the subscription stops; until the first claim there is nothing to stop. */
   #stop: AbortSignal = new AbortController().signal;
@@ -58,6 +60,7 @@ export class LeaseForm implements Work<LeaseDelivery> {
       ended: this.#ending.signal,
     };
     this.#context = context;
+    this.#walk = new GroupWalk(context.events, statements.walkedTo);
     this.#settler = new LeaseSettler(context);
     if (transactional) this.#transactions = new LeaseTransactions(context);
     this.#keeper = new LeaseKeeper({
@@ -106,9 +109,12 @@ export class LeaseForm implements Work<LeaseDelivery> {
     const { batch, dialect } = settings;
     const wanted = limit * batch;
     const begin = dialect.beginShort;
-    const actions = [begin, events.claim(wanted), { kind: "commit" }] as const;
+    const { position } = this.#walk;
+    const actions = [begin, events.claim(wanted, position.after), { kind: "commit" }] as const;
     const results = await runActions<ClaimedRow>(connection, actions);
     const rows = events.claimedRows(results[1]);
+    if (rows.length === 0) await this.#walk.foundNothing(position, connection);
+    else this.#walk.claimed(position, rows);
     let alone: readonly ClaimedRow[];
     try {
       alone = await this.#lookAgain(connection, rows);

@@ -7,6 +7,7 @@ import { type Action, runActions } from "./actions.ts";
 import { Ending } from "./ending.ts";
 import { FormReport } from "./form-report.ts";
 import type { FormSettings } from "./form-settings.ts";
+import { GroupWalk } from "./group-walk.ts";
 import { type Ended, lastWait, untilEnded } from "./handler-end.ts";
 import { HandlerTransaction } from "./handler-transaction.ts";
 import { keepsWrites, type Reacted } from "./reaction.ts";
@@ -39,6 +40,7 @@ export class RowLockForm implements Work<RowLockDelivery> {
   readonly #events: TableEvents;
   readonly #report: FormReport;
   readonly #settlement: RowLockSettlement;
+  readonly #walk: GroupWalk;
   readonly #ending: Ending;
 
   constructor(settings: FormSettings, statements: RowLockStatements) {
@@ -47,6 +49,7 @@ export class RowLockForm implements Work<RowLockDelivery> {
     this.#statements = statements;
     this.#events = new TableEvents(settings, statements);
     this.#report = new FormReport(settings);
+    this.#walk = new GroupWalk(this.#events, statements.walkedTo);
     this.#settlement = new RowLockSettlement({
       settings,
       statements,
@@ -76,9 +79,10 @@ export class RowLockForm implements Work<RowLockDelivery> {
   async #claimOn(connection: Connection): Promise<RowLockDelivery | undefined> {
     const { batch, dialect, table, transactional } = this.#settings;
     const identity = dialect.transactions?.idIfAny;
+    const { position } = this.#walk;
     const actions: Action[] = [
       dialect.begin(table.isolation ?? table.mode),
-      this.#events.claim(batch),
+      this.#events.claim(batch, position.after),
       ...(identity === undefined ? [] : [bind(identity, {})]),
       ...(transactional
         ? [
@@ -95,8 +99,10 @@ export class RowLockForm implements Work<RowLockDelivery> {
     if (rows.length === 0) {
       await connection.rollback();
       await this.#unlock(connection);
+      await this.#walk.foundNothing(position, connection);
       return undefined;
     }
+    this.#walk.claimed(position, rows);
     const id = identity === undefined ? undefined : results[2]?.rows[0]?.id;
     return new RowLockDelivery(rows, connection, id ?? undefined);
   }

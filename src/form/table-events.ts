@@ -63,10 +63,10 @@ export class TableEvents {
     this.#statements = statements;
   }
 
-  /** Claims; what it answers, {@link claimedRows} reads. */
-  claim(limit: number): Action {
+  /** Claims, of every group from behind that one; what it answers, {@link claimedRows} reads. */
+  claim(limit: number, after: string | null = null): Action {
     const bound: TableEvents["bound"] = (statement, values) => this.bound(statement, values);
-    return claimAction(this.#settings, this.#statements, bound, limit);
+    return claimAction(this.#settings, this.#statements, bound, { after, limit });
   }
 
   claimedRows(result: QueryResult<ClaimedRow> | undefined): readonly ClaimedRow[] {

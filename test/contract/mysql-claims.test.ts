@@ -210,15 +210,47 @@ describe("claims on MySQL and MariaDB", () => {
       const claim = mysql.rowLock?.(Fifo.description, settings).claim;
       if (claim === undefined) throw new Error("there is no such form");
       const holder = await transaction(db);
-      // Where the walk over the groups starts is by chance.
-      for (let round = 1; round <= 30; round += 1) {
-        const [result] = await runSteps(holder, [bind(claim, { limit: 5 })]);
+      // Behind either of its names, and from the first one.
+      for (const after of [null, "ss", "ß", "a", "z"]) {
+        const [result] = await runSteps(holder, [bind(claim, { after, limit: 5 })]);
         expect(result?.rows.map((row) => row["group"])).toEqual(["ss"]);
         const { rows } = await holder.query<{ held: unknown }>(
           "SELECT IS_USED_LOCK(CONCAT(DATABASE(), '.fifo_letters/ss')) IS NOT NULL AS held",
         );
         expect(Number(rows[0]?.held)).toBe(1);
         await holder.query("DO RELEASE_ALL_LOCKS()");
+      }
+    });
+
+    test("47: a claim of every group does not read the index again for each group", async () => {
+      const grp = c.text().group({ fifo: true });
+      const lease = c.timestamp().lockedUntil().nullable();
+      const Every = inboxTable("every_read", { columns: { ...columns, grp, lease } });
+      const db = await openTables(open, [Every]);
+      // Of 10,000 rows each of 1,000 groups has ten.
+      const due = new Date("2100-01-01");
+      for (let place = 0; place < 10; place += 1) {
+        await Every.insert(
+          db.source,
+          Array.from({ length: 1000 }, (_, n) => ({ grp: `g${n}`, due, payload: n })),
+        );
+      }
+      const settings = { columns: [], groups: "every", mostRows: 10, leaseMs: 1000 } as const;
+      const { claim, walkedTo } = mysql.lease?.(Every.description, settings) ?? {};
+      if (claim === undefined || walkedTo === undefined) throw new Error("there is no such form");
+      const connection = await transaction(db);
+      for (const statement of [claim, walkedTo]) {
+        for (const after of [null, "g5"]) {
+          await connection.query("FLUSH STATUS");
+          await runSteps(connection, [bind(statement, { after, limit: 10, leaseMs: 1000 })]);
+          const { rows } = await connection.query<{ Value: unknown }>(
+            "SHOW SESSION STATUS LIKE 'Handler_read%'",
+          );
+          const read = rows.reduce((sum, { Value }) => sum + Number(Value), 0);
+          // Each row once at most, the first of 500 groups, and what is sorted.
+          expect(read).toBeGreaterThan(500);
+          expect(read).toBeLessThan(20_000);
+        }
       }
     });
 
@@ -278,7 +310,7 @@ describe("claims on MySQL and MariaDB", () => {
         if (claim === undefined) throw new Error("there is no such form");
         const connection = await transaction(db);
         for (let execution = 1; execution <= 3; execution += 1) {
-          const values = { limit: 5, leaseMs: 0 };
+          const values = { after: null, limit: 5, leaseMs: 0 };
           const [result] = await runSteps(connection, [bind(claim, values)]);
           expect(result?.rows.map((row) => row["group"])).toEqual(["a", "b"]);
           await connection.query("DO RELEASE_ALL_LOCKS()");

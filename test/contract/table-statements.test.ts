@@ -19,7 +19,7 @@ const PRIORITY = { prio: ["integer", "priority"] } as const satisfies TestColumn
 const DONE = { done: ["timestamp", "processedAt"] } as const satisfies TestColumns;
 
 const LEASE_MS = 30_000;
-const ONE = { group: "a", limit: 10, leaseMs: LEASE_MS };
+const ONE = { group: "a", after: null, limit: 10, leaseMs: LEASE_MS };
 
 function settings(table: TableDescription, more: Partial<ClaimSettings> = {}) {
   const { payload } = table.roles;

@@ -68,13 +68,17 @@ export function statementsOf(dialect: Dialect, table: TableDescription): [string
   const known = new Set(plain.map(([name]) => name));
   const own = built({ ...table, custom: EVENTS[table.form] });
   const all = [...plain, ...own.filter(([name]) => !known.has(name))];
-  const every =
+  const ofEveryGroup: [string, Statement][] =
     table.fifo === "none"
-      ? undefined
-      : forms[table.form]?.(table, { ...settings, groups: "every" });
+      ? []
+      : Object.entries(forms[table.form]?.(table, { ...settings, groups: "every" }) ?? {});
   return [
     ...all,
-    ...(every === undefined ? [] : [["claim of every group", every.claim] as [string, Statement]]),
+    ...ofEveryGroup.flatMap(([which, statement]) =>
+      which === "claim" || which === "walkedTo"
+        ? [[`${which} of every group`, statement] satisfies [string, Statement]]
+        : [],
+    ),
     ["columns", dialect.inspection.columns(table)],
     ["insert", dialect.insert(table, table.columns.slice(0, 3), 2)],
   ];

@@ -70,12 +70,11 @@ function lockHeads(
   settings: ClaimSettings,
   taking: (sql: TableSql) => Taking,
 ): Statement {
-  const { from, parts } = readyHeads(sql, settings);
   return inOrder(
-    sql.statement(`${parts}SELECT ${claimedColumns(sql, settings, taking(sql))},
+    sql.statement(`SELECT ${claimedColumns(sql, settings, taking(sql))},
   ready.turn AS turn,
   ${staleOthers(sql, "ready.id")} AS stale
-FROM ${from} STRAIGHT_JOIN ${sql.byId} ON i.${sql.id} = ready.id
+FROM ${readyHeads(sql, settings)} STRAIGHT_JOIN ${sql.byId} ON i.${sql.id} = ready.id
 WHERE ${all(stillOfGroup(sql, settings), sql.claimable())}
   AND ${noneLeased(sql, "ready.id")}
 LIMIT ${sql.param("limit")}

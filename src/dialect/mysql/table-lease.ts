@@ -20,6 +20,7 @@ import { extend, lookAgain, readBack, release } from "./table-lease-hold.ts";
 import { TableSql } from "./table-names.ts";
 import { type Build, lockOurs, orFail, programOf } from "./table-program.ts";
 import { acknowledging, settlements } from "./table-settle.ts";
+import { walkStatements } from "./table-walk.ts";
 
 /** @throws TypeError for a table without a lease column. */
 export function leaseStatements(table: TableDescription, settings: LeaseSettings): LeaseStatements {
@@ -35,6 +36,7 @@ export function leaseStatements(table: TableDescription, settings: LeaseSettings
     claim: isFifo
       ? fifoClaim(build, settings, taking, stamp)
       : claim(build, settings, taking, stamp),
+    ...walkStatements(build(), settings),
     ...(isFifo && { lookAgain: lookAgain(build()) }),
     extend: extend(build, settings),
     release: release(build),

@@ -2,7 +2,6 @@
  * A described table as SQL: its quoted names, its conditions, and the parameters of one statement. Every
  * statement is built with one of its own.
  */
-import { randomUUID } from "node:crypto";
 import type { ColumnDescription, Role, TableDescription } from "../../table/description.ts";
 import { tableLabel } from "../../table/description.ts";
 import type { Statement, Values } from "../statement.ts";
@@ -127,9 +126,9 @@ export class TableSql {
     return [`${name} = ${value}`, `${bytes(name)} = ${bytes(value)}`];
   }
 
-  /** The parameter `group` as a value of the group column, here or of another table. */
-  groupValue({ type }: ColumnDescription): string {
-    return types[type].write(this.param("group"));
+  /** The parameter `group`, or another, as a value of the group column, here or of another table. */
+  groupValue({ type }: ColumnDescription, name = "group"): string {
+    return types[type].write(this.param(name));
   }
 
   /** Not processed. */
@@ -167,8 +166,6 @@ const MADE: NonNullable<Statement["made"]> = {
   now: ({ now }) => (typeof now === "string" ? sqlTime(now) : now),
   given: givenText,
   keys: ({ keys }) => JSON.stringify(keys),
-  random: () => Math.random().toFixed(19),
-  randomText: () => randomUUID().replaceAll("-", ""),
   id: (values) => values["id"] ?? only(values, "ids"),
   token: (values) => only(values, "tokens"),
   attempt: (values) => only(values, "attempts"),

@@ -25,6 +25,7 @@ import { readyHeads } from "./table-heads.ts";
 import { all, TableSql } from "./table-names.ts";
 import { type Build, programOf } from "./table-program.ts";
 import { settlements } from "./table-settle.ts";
+import { walkStatements } from "./table-walk.ts";
 
 const NOTHING_WRITTEN: Taking = { counts: false };
 
@@ -43,6 +44,7 @@ export function rowLockStatements(
   }
   return {
     claim: fifoClaim(build, settings),
+    ...walkStatements(build(), settings),
     unlock: { text: "DO RELEASE_ALL_LOCKS()", params: [] },
     ...settled,
     take: takeFifoRows(build(), build(), settings),
@@ -97,10 +99,9 @@ function* lockGroups(
 }
 
 function freeHeads(sql: TableSql, settings: ClaimSettings): Statement {
-  const { from, parts } = readyHeads(sql, settings);
   const lock = groupLock(sql, "ready.value");
-  return sql.statement(`${parts}SELECT CAST(ready.id AS CHAR) AS id, ${lock} AS \`lock\`
-FROM ${from}
+  return sql.statement(`SELECT CAST(ready.id AS CHAR) AS id, ${lock} AS \`lock\`
+FROM ${readyHeads(sql, settings)}
 WHERE IS_FREE_LOCK(${lock}) = 1
 ORDER BY ready.turn`);
 }

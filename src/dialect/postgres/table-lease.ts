@@ -14,6 +14,7 @@ import { fifoClaim, leased, lockedRow } from "./table-lease-fifo.ts";
 import { ackOrFail, extend, lockOrFail, lookAgain, readBack, release } from "./table-lease-hold.ts";
 import { TableSql } from "./table-names.ts";
 import { settlements } from "./table-settle.ts";
+import { walkStatements } from "./table-walk.ts";
 
 /** @throws TypeError for a table without a lease column. */
 export function leaseStatements(table: TableDescription, settings: LeaseSettings): LeaseStatements {
@@ -25,6 +26,7 @@ export function leaseStatements(table: TableDescription, settings: LeaseSettings
     ...settled,
     retry,
     claim: isFifo ? fifoClaim(build(), settings) : claim(build(), settings),
+    ...walkStatements(build(), settings),
     ...(isFifo && { lookAgain: lookAgain(build()) }),
     extend: extend(build(), settings),
     release: release(build()),

@@ -23,6 +23,7 @@ import { takeRows } from "./table-custom.ts";
 import { groupHeads } from "./table-fifo.ts";
 import { all, TableSql } from "./table-names.ts";
 import { settlements } from "./table-settle.ts";
+import { walkStatements } from "./table-walk.ts";
 
 export function rowLockStatements(
   table: TableDescription,
@@ -31,6 +32,7 @@ export function rowLockStatements(
   const build = () => new TableSql(table);
   return {
     claim: table.fifo === "none" ? claim(build(), settings) : fifoClaim(build(), settings),
+    ...walkStatements(build(), settings),
     ...settlements(build, settings, true),
     take: takeRows(build(), settings),
   };

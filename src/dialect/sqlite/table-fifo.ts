@@ -11,6 +11,7 @@ import { claimedColumns, inOrder } from "./table-claim.ts";
 import { assigned, type Change, never, unleased } from "./table-held.ts";
 import { all, type TableSql } from "./table-names.ts";
 import { firstRow, place, placed } from "./table-order.ts";
+import { groupWalk } from "./table-walk.ts";
 
 export function fifoClaim(
   build: () => TableSql,
@@ -66,71 +67,18 @@ function behind(sql: TableSql): string[] {
   ];
 }
 
-/** How many groups one claim looks at, where it reads every group. */
-const groupsLookedAt = 500;
-
-/**
- * `heads`: each group (`value`) with the id of its first row. All groups at once are a walk from group to
- * group, one probe each, which starts at the group of a row near an id chosen at random, so that each has its
- * turn where there are more than one claim looks at.
- */
+/** `heads`: each group (`value`) with the id of its first row. All groups at once are a walk from one to the next. */
 function heads(sql: TableSql, settings: ClaimSettings): string {
   const { group: column } = sql.table.roles;
-  const group = sql.of("group", "g");
-  if (column === undefined || group === undefined) {
-    throw new TypeError("a fifo table has a group column");
-  }
+  if (column === undefined) throw new TypeError("a fifo table has a group column");
   const head = firstRow(sql, [`${sql.of("group", "h")} = seen.value`, ...sql.open("h")], "h");
   const named = (seen: string) => `heads AS (
   SELECT seen.value, ${head} AS id
   FROM ${seen} AS seen
 )`;
   if (settings.groups === "one") return named(`(SELECT ${sql.groupValue(column)} AS value)`);
-  const next = (...conditions: readonly string[]) => `(SELECT ${group}
-    FROM ${sql.name} AS g
-    WHERE ${all(sql.open("g"), conditions)}
-    ORDER BY ${group}
-    LIMIT 1)`;
-  const walk = (name: string, first: string, last: readonly string[]) => `${name} AS (
-  SELECT ${first} AS value
-  UNION ALL
-  SELECT ${next(`${group} > ${name}.value`, ...last)}
-  FROM ${name}
-  WHERE ${name}.value IS NOT NULL
-  LIMIT ${groupsLookedAt}
-)`;
-  const isBefore = [`${group} < (SELECT start.value FROM start)`];
-  return [
-    `start AS (
-  SELECT ${someGroup(sql)} AS value
-)`,
-    walk("walk", "(SELECT start.value FROM start)", []),
-    walk("wrapped", next(`${group} IS NOT NULL`, ...isBefore), isBefore),
-    named(`(
-    SELECT walk.value FROM walk WHERE walk.value IS NOT NULL
-    UNION ALL
-    SELECT wrapped.value FROM wrapped WHERE wrapped.value IS NOT NULL
-    LIMIT ${groupsLookedAt}
-  )`),
-  ].join(", ");
-}
-
-/** The group of an open row whose id is the first behind one chosen at random; else of any. */
-function someGroup(sql: TableSql): string {
-  const group = sql.of("group", "g");
-  const pivot = `(SELECT ${chance(sql)})`;
-  const some = (...conditions: readonly string[]) => `(SELECT ${group}
-    FROM ${sql.name} AS g
-    WHERE ${all(sql.open("g"), `${group} IS NOT NULL`, conditions)}
-    ORDER BY g.${sql.id}
-    LIMIT 1)`;
-  return `coalesce(${some(`g.${sql.id} >= ${pivot}`)}, ${some()})`;
-}
-
-/** An id by chance, in the order that ids of the type stand in: decimals are texts, and "999" is the last of 3,000. */
-function chance(sql: TableSql): string {
-  const type = sql.table.roles.id?.type;
-  if (type === "text" || type === "uuid") return "lower(hex(randomblob(16)))";
-  if (type === "decimal") return "substr(abs(random() % 1000000000) + 1000000000, 2)";
-  return `abs(random() % (max(m.${sql.id}) - min(m.${sql.id}) + 1)) + min(m.${sql.id}) FROM ${sql.name} AS m`;
+  const { groups, parts } = groupWalk(sql);
+  return `${parts}, ${named(`(
+    ${groups}
+  )`)}`;
 }

@@ -25,6 +25,7 @@ import {
 import { all, TableSql } from "./table-names.ts";
 import { dueRows } from "./table-order.ts";
 import { ack, settlements } from "./table-settle.ts";
+import { walkStatements } from "./table-walk.ts";
 
 /** @throws TypeError for a table without a lease column. */
 export function leaseStatements(table: TableDescription, settings: LeaseSettings): LeaseStatements {
@@ -35,6 +36,7 @@ export function leaseStatements(table: TableDescription, settings: LeaseSettings
     ...settled,
     retry,
     claim: table.fifo === "none" ? claim(build(), settings) : fifoClaim(build, settings, leased),
+    ...walkStatements(build(), settings),
     extend: extend(build()),
     release: release(build()),
     ackOrFail: ackOrFail(build()),

@@ -74,9 +74,9 @@ export class TableSql {
     return later(this.table.clock === "database" ? "'now'" : this.param("now"), ms);
   }
 
-  /** The parameter `group` as a value of the group column, here or of another table. */
-  groupValue(group: ColumnDescription): string {
-    return cast(this.param("group"), group);
+  /** The parameter `group`, or another, as a value of the group column, here or of another table. */
+  groupValue(group: ColumnDescription, name = "group"): string {
+    return cast(this.param(name), group);
   }
 
   /** Not processed: the predicate of the table's partial indexes, word by word. */

@@ -37,6 +37,7 @@ import { ackOrFail, extend, lockOrFail, readBack, release } from "./table-lease-
 import { all, TableSql } from "./table-names.ts";
 import { AT_READ_COMMITTED, dueRows, place, TAKING } from "./table-order.ts";
 import { settlements } from "./table-settle.ts";
+import { walkStatements } from "./table-walk.ts";
 import { GOING_ON } from "./transactions.ts";
 import { utc, variableTypes } from "./types.ts";
 
@@ -49,6 +50,7 @@ export function leaseStatements(table: TableDescription, settings: LeaseSettings
     ...settled,
     retry,
     claim: table.fifo === "none" ? claim(build(), settings) : fifoLease(build(), settings),
+    ...walkStatements(build(), settings),
     extend: extend(build(), settings),
     release: release(build()),
     ackOrFail: ackOrFail(build()),

@@ -127,9 +127,9 @@ export class TableSql {
     return types[column.type].read(this.columnOf(column, alias));
   }
 
-  /** The parameter `group` as a value of the group column, here or of another table. */
-  groupValue({ type }: ColumnDescription): string {
-    return this.variable("group", variableTypes[type], types[type].write(this.param("group")));
+  /** The parameter `group`, or another, as a value of the group column, here or of another table. */
+  groupValue({ type }: ColumnDescription, name = "group"): string {
+    return this.variable(name, variableTypes[type], types[type].write(this.param(name)));
   }
 
   /** The row is of the group that the parameter names. */
@@ -200,7 +200,6 @@ const MADE: NonNullable<Statement["made"]> = {
   given: givenText,
   named: namedText,
   keys: ({ keys }) => valuesText(Array.isArray(keys) ? keys.map(String) : []),
-  pivot: () => Math.random().toFixed(15),
   id: (values) => values["id"] ?? only(values, "ids"),
 };
 

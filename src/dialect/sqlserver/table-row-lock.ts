@@ -32,6 +32,7 @@ import { all, TableSql } from "./table-names.ts";
 import { dueRows, place, TAKING } from "./table-order.ts";
 import { rowLockName } from "./table-row-lock-name.ts";
 import { settlements } from "./table-settle.ts";
+import { walkStatements } from "./table-walk.ts";
 
 export function rowLockStatements(
   table: TableDescription,
@@ -40,6 +41,7 @@ export function rowLockStatements(
   const build = () => new TableSql(table);
   return {
     claim: table.fifo === "none" ? claim(build(), settings) : fifoClaim(build(), settings),
+    ...walkStatements(build(), settings),
     ...settlements(build, settings, true),
     take: takeRows(build(), settings),
   };

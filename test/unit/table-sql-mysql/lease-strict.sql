@@ -132,42 +132,7 @@ UPDATE (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
 SET i.`lease` = CAST(g.token AS DATETIME(6)),
     i.`att` = LEAST(COALESCE(i.`att`, 1), 32767 - 1) + 1;
 
--- claim of every group, 1: random, leaseMs, limit
-WITH RECURSIVE start AS (
-  SELECT COALESCE((SELECT g.`grp`
-    FROM `jobs` AS g
-    WHERE g.`grp` IS NOT NULL AND g.`id` >= (SELECT CAST(MIN(m.`id`) AS DECIMAL(20)) + FLOOR(CAST(? AS DECIMAL(20, 19)) * (CAST(MAX(m.`id`) AS DECIMAL(20)) - CAST(MIN(m.`id`) AS DECIMAL(20)) + 1)) FROM `jobs` AS m)
-    ORDER BY g.`id`
-    LIMIT 1), (SELECT g.`grp`
-    FROM `jobs` AS g
-    WHERE g.`grp` IS NOT NULL
-    ORDER BY g.`id`
-    LIMIT 1)) AS value
-), walk AS (
-  SELECT 1 AS n, (SELECT start.value FROM start) AS value
-  UNION ALL
-  SELECT walk.n + 1, (SELECT g.`grp`
-    FROM `jobs` AS g
-    WHERE g.`grp` > walk.value
-    ORDER BY g.`grp`
-    LIMIT 1)
-  FROM walk
-  WHERE walk.value IS NOT NULL AND walk.n < 500
-), wrapped AS (
-  SELECT 1 AS n, (SELECT g.`grp`
-    FROM `jobs` AS g
-    WHERE g.`grp` IS NOT NULL AND g.`grp` < (SELECT start.value FROM start)
-    ORDER BY g.`grp`
-    LIMIT 1) AS value
-  UNION ALL
-  SELECT wrapped.n + 1, (SELECT g.`grp`
-    FROM `jobs` AS g
-    WHERE g.`grp` > wrapped.value AND g.`grp` < (SELECT start.value FROM start)
-    ORDER BY g.`grp`
-    LIMIT 1)
-  FROM wrapped
-  WHERE wrapped.value IS NOT NULL AND wrapped.n < 500
-)
+-- claim of every group, 1: leaseMs, after, after, after, limit
 SELECT CAST(i.`id` AS CHAR) AS id,
   CAST(TIMESTAMPADD(MICROSECOND, CAST(LEAST(CAST(? AS DECIMAL(30, 3)), 189000000000000) * 1000 AS SIGNED), UTC_TIMESTAMP(6)) AS CHAR) AS token,
   CAST(LEAST(COALESCE(i.`att`, 1), 32767 - 1) + 1 AS CHAR) AS attempt,
@@ -191,9 +156,28 @@ FROM (
       ORDER BY h.`prio`, h.`id`
       LIMIT 1)) AS id
     FROM (
-      (SELECT walk.value FROM walk WHERE walk.value IS NOT NULL)
-      UNION ALL
-      (SELECT wrapped.value FROM wrapped WHERE wrapped.value IS NOT NULL)
+      (
+      SELECT g.`grp` AS value
+      FROM `jobs` AS g
+      WHERE g.`grp` > ?
+      GROUP BY g.`grp`
+      ORDER BY g.`grp`
+      LIMIT 500
+      ) UNION ALL (
+      SELECT g.`grp` AS value
+      FROM `jobs` AS g
+      WHERE ? IS NULL AND g.`grp` IS NOT NULL
+      GROUP BY g.`grp`
+      ORDER BY g.`grp`
+      LIMIT 500
+      ) UNION ALL (
+      SELECT g.`grp` AS value
+      FROM `jobs` AS g
+      WHERE g.`grp` <= ?
+      GROUP BY g.`grp`
+      ORDER BY g.`grp`
+      LIMIT 500
+      )
       LIMIT 500
     ) AS seen
     LIMIT 500
@@ -624,3 +608,32 @@ FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   delay DECIMAL(30, 3) PATH '$[3]',
   reason LONGTEXT PATH '$[4]'
 )) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id;
+
+-- walkedTo of every group: after, after, after
+SELECT CAST(seen.value AS CHAR) AS `group`
+FROM (
+      (
+      SELECT g.`grp` AS value
+      FROM `jobs` AS g
+      WHERE g.`grp` > ?
+      GROUP BY g.`grp`
+      ORDER BY g.`grp`
+      LIMIT 500
+      ) UNION ALL (
+      SELECT g.`grp` AS value
+      FROM `jobs` AS g
+      WHERE ? IS NULL AND g.`grp` IS NOT NULL
+      GROUP BY g.`grp`
+      ORDER BY g.`grp`
+      LIMIT 500
+      ) UNION ALL (
+      SELECT g.`grp` AS value
+      FROM `jobs` AS g
+      WHERE g.`grp` <= ?
+      GROUP BY g.`grp`
+      ORDER BY g.`grp`
+      LIMIT 500
+      )
+      LIMIT 500
+) AS seen
+LIMIT 1 OFFSET 499;

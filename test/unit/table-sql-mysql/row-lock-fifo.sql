@@ -57,42 +57,7 @@ FROM `app`.`jobs` AS i FORCE INDEX (PRIMARY)
 WHERE i.`id` = CAST(? AS DECIMAL(20)) AND CAST(CONVERT(i.`grp` USING utf8mb4) AS BINARY) = CAST(CONVERT(? USING utf8mb4) AS BINARY) AND (i.`due` IS NULL OR i.`due` <= UTC_TIMESTAMP(6))
 FOR UPDATE SKIP LOCKED;
 
--- claim of every group, 1: random
-WITH RECURSIVE start AS (
-  SELECT COALESCE((SELECT g.`grp`
-    FROM `app`.`jobs` AS g
-    WHERE g.`grp` IS NOT NULL AND g.`id` >= (SELECT CAST(MIN(m.`id`) AS DECIMAL(20)) + FLOOR(CAST(? AS DECIMAL(20, 19)) * (CAST(MAX(m.`id`) AS DECIMAL(20)) - CAST(MIN(m.`id`) AS DECIMAL(20)) + 1)) FROM `app`.`jobs` AS m)
-    ORDER BY g.`id`
-    LIMIT 1), (SELECT g.`grp`
-    FROM `app`.`jobs` AS g
-    WHERE g.`grp` IS NOT NULL
-    ORDER BY g.`id`
-    LIMIT 1)) AS value
-), walk AS (
-  SELECT 1 AS n, (SELECT start.value FROM start) AS value
-  UNION ALL
-  SELECT walk.n + 1, (SELECT g.`grp`
-    FROM `app`.`jobs` AS g
-    WHERE g.`grp` > walk.value
-    ORDER BY g.`grp`
-    LIMIT 1)
-  FROM walk
-  WHERE walk.value IS NOT NULL AND walk.n < 500
-), wrapped AS (
-  SELECT 1 AS n, (SELECT g.`grp`
-    FROM `app`.`jobs` AS g
-    WHERE g.`grp` IS NOT NULL AND g.`grp` < (SELECT start.value FROM start)
-    ORDER BY g.`grp`
-    LIMIT 1) AS value
-  UNION ALL
-  SELECT wrapped.n + 1, (SELECT g.`grp`
-    FROM `app`.`jobs` AS g
-    WHERE g.`grp` > wrapped.value AND g.`grp` < (SELECT start.value FROM start)
-    ORDER BY g.`grp`
-    LIMIT 1)
-  FROM wrapped
-  WHERE wrapped.value IS NOT NULL AND wrapped.n < 500
-)
+-- claim of every group, 1: after, after, after
 SELECT CAST(ready.id AS CHAR) AS id, CASE WHEN CHAR_LENGTH(CONCAT('app', '.', CONCAT('jobs/', CAST(ready.value AS CHAR)))) > 64 THEN SHA2(CONCAT('app', '.', CONCAT('jobs/', CAST(ready.value AS CHAR))), 256) ELSE CONCAT('app', '.', CONCAT('jobs/', CAST(ready.value AS CHAR))) END AS `lock`
 FROM (
   SELECT due_head.id, due_head.value, ROW_NUMBER() OVER (ORDER BY due_head.due, due_head.id) AS turn
@@ -105,9 +70,28 @@ FROM (
       ORDER BY h.`due`, h.`id`
       LIMIT 1) AS id
     FROM (
-      (SELECT walk.value FROM walk WHERE walk.value IS NOT NULL)
-      UNION ALL
-      (SELECT wrapped.value FROM wrapped WHERE wrapped.value IS NOT NULL)
+      (
+      SELECT g.`grp` AS value
+      FROM `app`.`jobs` AS g
+      WHERE g.`grp` > ?
+      GROUP BY g.`grp`
+      ORDER BY g.`grp`
+      LIMIT 500
+      ) UNION ALL (
+      SELECT g.`grp` AS value
+      FROM `app`.`jobs` AS g
+      WHERE ? IS NULL AND g.`grp` IS NOT NULL
+      GROUP BY g.`grp`
+      ORDER BY g.`grp`
+      LIMIT 500
+      ) UNION ALL (
+      SELECT g.`grp` AS value
+      FROM `app`.`jobs` AS g
+      WHERE g.`grp` <= ?
+      GROUP BY g.`grp`
+      ORDER BY g.`grp`
+      LIMIT 500
+      )
       LIMIT 500
     ) AS seen
     LIMIT 500
@@ -285,3 +269,32 @@ FOR UPDATE SKIP LOCKED;
 
 -- unlock: 
 DO RELEASE_ALL_LOCKS();
+
+-- walkedTo of every group: after, after, after
+SELECT CAST(seen.value AS CHAR) AS `group`
+FROM (
+      (
+      SELECT g.`grp` AS value
+      FROM `app`.`jobs` AS g
+      WHERE g.`grp` > ?
+      GROUP BY g.`grp`
+      ORDER BY g.`grp`
+      LIMIT 500
+      ) UNION ALL (
+      SELECT g.`grp` AS value
+      FROM `app`.`jobs` AS g
+      WHERE ? IS NULL AND g.`grp` IS NOT NULL
+      GROUP BY g.`grp`
+      ORDER BY g.`grp`
+      LIMIT 500
+      ) UNION ALL (
+      SELECT g.`grp` AS value
+      FROM `app`.`jobs` AS g
+      WHERE g.`grp` <= ?
+      GROUP BY g.`grp`
+      ORDER BY g.`grp`
+      LIMIT 500
+      )
+      LIMIT 500
+) AS seen
+LIMIT 1 OFFSET 499;

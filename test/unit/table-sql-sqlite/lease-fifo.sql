@@ -71,19 +71,17 @@ RETURNING CAST("id" AS TEXT) AS id,
   CAST("pay" AS TEXT) AS c0,
   "due" AS due;
 
--- before claim of every group: 
-WITH RECURSIVE start AS (
-  SELECT coalesce((SELECT g."grp"
-    FROM "jobs" AS g
-    WHERE g."grp" IS NOT NULL AND g."id" >= (SELECT abs(random() % (max(m."id") - min(m."id") + 1)) + min(m."id") FROM "jobs" AS m)
-    ORDER BY g."id"
-    LIMIT 1), (SELECT g."grp"
+-- before claim of every group: after, after, after, after
+WITH RECURSIVE walk AS (
+  SELECT iif(CAST(? AS TEXT) IS NULL, (SELECT g."grp"
     FROM "jobs" AS g
     WHERE g."grp" IS NOT NULL
-    ORDER BY g."id"
+    ORDER BY g."grp"
+    LIMIT 1), (SELECT g."grp"
+    FROM "jobs" AS g
+    WHERE g."grp" > CAST(? AS TEXT)
+    ORDER BY g."grp"
     LIMIT 1)) AS value
-), walk AS (
-  SELECT (SELECT start.value FROM start) AS value
   UNION ALL
   SELECT (SELECT g."grp"
     FROM "jobs" AS g
@@ -96,13 +94,13 @@ WITH RECURSIVE start AS (
 ), wrapped AS (
   SELECT (SELECT g."grp"
     FROM "jobs" AS g
-    WHERE g."grp" IS NOT NULL AND g."grp" < (SELECT start.value FROM start)
+    WHERE g."grp" <= CAST(? AS TEXT)
     ORDER BY g."grp"
     LIMIT 1) AS value
   UNION ALL
   SELECT (SELECT g."grp"
     FROM "jobs" AS g
-    WHERE g."grp" > wrapped.value AND g."grp" < (SELECT start.value FROM start)
+    WHERE g."grp" > wrapped.value AND g."grp" <= CAST(? AS TEXT)
     ORDER BY g."grp"
     LIMIT 1)
   FROM wrapped
@@ -131,19 +129,17 @@ WHERE i."id" IN (
   WHERE (i."due" IS NULL OR i."due" <= strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) AND (i."lease" IS NULL OR i."lease" <= strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) AND o."lease" <= strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
 );
 
--- claim of every group: leaseMs, limit
-WITH RECURSIVE start AS (
-  SELECT coalesce((SELECT g."grp"
-    FROM "jobs" AS g
-    WHERE g."grp" IS NOT NULL AND g."id" >= (SELECT abs(random() % (max(m."id") - min(m."id") + 1)) + min(m."id") FROM "jobs" AS m)
-    ORDER BY g."id"
-    LIMIT 1), (SELECT g."grp"
+-- claim of every group: after, after, after, after, leaseMs, limit
+WITH RECURSIVE walk AS (
+  SELECT iif(CAST(? AS TEXT) IS NULL, (SELECT g."grp"
     FROM "jobs" AS g
     WHERE g."grp" IS NOT NULL
-    ORDER BY g."id"
+    ORDER BY g."grp"
+    LIMIT 1), (SELECT g."grp"
+    FROM "jobs" AS g
+    WHERE g."grp" > CAST(? AS TEXT)
+    ORDER BY g."grp"
     LIMIT 1)) AS value
-), walk AS (
-  SELECT (SELECT start.value FROM start) AS value
   UNION ALL
   SELECT (SELECT g."grp"
     FROM "jobs" AS g
@@ -156,13 +152,13 @@ WITH RECURSIVE start AS (
 ), wrapped AS (
   SELECT (SELECT g."grp"
     FROM "jobs" AS g
-    WHERE g."grp" IS NOT NULL AND g."grp" < (SELECT start.value FROM start)
+    WHERE g."grp" <= CAST(? AS TEXT)
     ORDER BY g."grp"
     LIMIT 1) AS value
   UNION ALL
   SELECT (SELECT g."grp"
     FROM "jobs" AS g
-    WHERE g."grp" > wrapped.value AND g."grp" < (SELECT start.value FROM start)
+    WHERE g."grp" > wrapped.value AND g."grp" <= CAST(? AS TEXT)
     ORDER BY g."grp"
     LIMIT 1)
   FROM wrapped
@@ -379,3 +375,48 @@ RETURNING CAST("id" AS TEXT) AS id,
 SELECT CAST(i."id" AS TEXT) AS id, i."lease" AS token
 FROM "jobs" AS i
 WHERE i."id" IN (SELECT CAST(g.value AS INTEGER) FROM json_each(?) AS g);
+
+-- walkedTo of every group: after, after, after, after
+WITH RECURSIVE walk AS (
+  SELECT iif(CAST(? AS TEXT) IS NULL, (SELECT g."grp"
+    FROM "jobs" AS g
+    WHERE g."grp" IS NOT NULL
+    ORDER BY g."grp"
+    LIMIT 1), (SELECT g."grp"
+    FROM "jobs" AS g
+    WHERE g."grp" > CAST(? AS TEXT)
+    ORDER BY g."grp"
+    LIMIT 1)) AS value
+  UNION ALL
+  SELECT (SELECT g."grp"
+    FROM "jobs" AS g
+    WHERE g."grp" > walk.value
+    ORDER BY g."grp"
+    LIMIT 1)
+  FROM walk
+  WHERE walk.value IS NOT NULL
+  LIMIT 500
+), wrapped AS (
+  SELECT (SELECT g."grp"
+    FROM "jobs" AS g
+    WHERE g."grp" <= CAST(? AS TEXT)
+    ORDER BY g."grp"
+    LIMIT 1) AS value
+  UNION ALL
+  SELECT (SELECT g."grp"
+    FROM "jobs" AS g
+    WHERE g."grp" > wrapped.value AND g."grp" <= CAST(? AS TEXT)
+    ORDER BY g."grp"
+    LIMIT 1)
+  FROM wrapped
+  WHERE wrapped.value IS NOT NULL
+  LIMIT 500
+)
+SELECT CAST(seen.value AS TEXT) AS "group"
+FROM (
+    SELECT walk.value FROM walk WHERE walk.value IS NOT NULL
+    UNION ALL
+    SELECT wrapped.value FROM wrapped WHERE wrapped.value IS NOT NULL
+    LIMIT 500
+  ) AS seen
+LIMIT 1 OFFSET 499;

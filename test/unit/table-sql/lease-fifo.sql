@@ -105,27 +105,24 @@ SELECT claimed.claimed_id AS id, claimed.token, claimed.attempt, claimed.claimed
 FROM claimed
 ORDER BY claimed.due NULLS FIRST, claimed.id;
 
--- claim of every group: limit, leaseMs
-WITH RECURSIVE start AS (
-  SELECT (
-    SELECT i."grp"::text
-    FROM "jobs" AS i
-    WHERE i."id" >= (SELECT (min(e."id") + floor(random()::numeric * (max(e."id")::numeric - min(e."id") + 1)))::bigint FROM "jobs" AS e)
-    ORDER BY i."id"
-    LIMIT 1
-  ) AS value
-), walk AS (
-  SELECT first.value
-  FROM start CROSS JOIN LATERAL (
+-- claim of every group: after, limit, leaseMs
+WITH RECURSIVE walk AS (
+  (SELECT start.value FROM (
     SELECT i."grp" AS value
     FROM "jobs" AS i
-    WHERE i."grp" >= coalesce(start.value, '')
+    WHERE i."grp" > $1
     ORDER BY i."grp"
     LIMIT 1
-  ) AS first
+  ) AS start UNION ALL SELECT start.value FROM (
+    SELECT i."grp" AS value
+    FROM "jobs" AS i
+    WHERE i."grp" IS NOT NULL AND $1 IS NULL
+    ORDER BY i."grp"
+    LIMIT 1
+  ) AS start)
   UNION ALL
   SELECT next.value
-  FROM walk CROSS JOIN start CROSS JOIN LATERAL (
+  FROM walk CROSS JOIN LATERAL (
     SELECT i."grp" AS value
     FROM "jobs" AS i
     WHERE i."grp" > walk.value
@@ -133,20 +130,19 @@ WITH RECURSIVE start AS (
     LIMIT 1
   ) AS next
 ), wrapped AS (
-  SELECT first.value
-  FROM start CROSS JOIN LATERAL (
+  SELECT start.value FROM (
     SELECT i."grp" AS value
     FROM "jobs" AS i
-    WHERE i."grp" IS NOT NULL AND i."grp" < start.value
+    WHERE i."grp" <= $1
     ORDER BY i."grp"
     LIMIT 1
-  ) AS first
+  ) AS start
   UNION ALL
   SELECT next.value
-  FROM wrapped CROSS JOIN start CROSS JOIN LATERAL (
+  FROM wrapped CROSS JOIN LATERAL (
     SELECT i."grp" AS value
     FROM "jobs" AS i
-    WHERE i."grp" > wrapped.value AND i."grp" < start.value
+    WHERE i."grp" > wrapped.value AND i."grp" <= $1
     ORDER BY i."grp"
     LIMIT 1
   ) AS next
@@ -211,10 +207,10 @@ WITH RECURSIVE start AS (
   WHERE head.ready AND NOT busy.live AND stale.leased = busy.leased
   LIMIT 10
   ) AS most
-  LIMIT $1::int
+  LIMIT $2::int
 ), changed AS (
   UPDATE "jobs" AS i
-  SET "lease" = CASE WHEN change.takes THEN statement_timestamp() + $2::double precision * interval '1 millisecond' ELSE NULL END,
+  SET "lease" = CASE WHEN change.takes THEN statement_timestamp() + $3::double precision * interval '1 millisecond' ELSE NULL END,
       "att" = CASE WHEN change.takes THEN least(i."att", 32767 - 1) + 1 ELSE i."att" END
   FROM (
     SELECT locked.id, true AS takes FROM locked
@@ -498,3 +494,49 @@ ORDER BY claimed.turn;
 SELECT i."id"::text AS id, to_char(i."lease"::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS token
 FROM "jobs" AS i
 WHERE i."id" = ANY ($1::text::bigint[]);
+
+-- walkedTo of every group: after
+WITH RECURSIVE walk AS (
+  (SELECT start.value FROM (
+    SELECT i."grp" AS value
+    FROM "jobs" AS i
+    WHERE i."grp" > $1
+    ORDER BY i."grp"
+    LIMIT 1
+  ) AS start UNION ALL SELECT start.value FROM (
+    SELECT i."grp" AS value
+    FROM "jobs" AS i
+    WHERE i."grp" IS NOT NULL AND $1 IS NULL
+    ORDER BY i."grp"
+    LIMIT 1
+  ) AS start)
+  UNION ALL
+  SELECT next.value
+  FROM walk CROSS JOIN LATERAL (
+    SELECT i."grp" AS value
+    FROM "jobs" AS i
+    WHERE i."grp" > walk.value
+    ORDER BY i."grp"
+    LIMIT 1
+  ) AS next
+), wrapped AS (
+  SELECT start.value FROM (
+    SELECT i."grp" AS value
+    FROM "jobs" AS i
+    WHERE i."grp" <= $1
+    ORDER BY i."grp"
+    LIMIT 1
+  ) AS start
+  UNION ALL
+  SELECT next.value
+  FROM wrapped CROSS JOIN LATERAL (
+    SELECT i."grp" AS value
+    FROM "jobs" AS i
+    WHERE i."grp" > wrapped.value AND i."grp" <= $1
+    ORDER BY i."grp"
+    LIMIT 1
+  ) AS next
+)
+SELECT seen.value::text AS "group"
+FROM (SELECT walk.value FROM walk UNION ALL SELECT wrapped.value FROM wrapped) AS seen
+LIMIT 1 OFFSET 499;

@@ -55,27 +55,24 @@ SELECT claimed.claimed_id AS id, claimed.token, claimed.attempt, claimed.claimed
 FROM claimed
 ORDER BY claimed.due NULLS FIRST, claimed.id;
 
--- claim of every group: limit
-WITH RECURSIVE start AS (
-  SELECT (
-    SELECT i."grp"::text
-    FROM "app"."jobs" AS i
-    WHERE i."id" >= (SELECT (min(e."id") + floor(random()::numeric * (max(e."id")::numeric - min(e."id") + 1)))::bigint FROM "app"."jobs" AS e)
-    ORDER BY i."id"
-    LIMIT 1
-  ) AS value
-), walk AS (
-  SELECT first.value
-  FROM start CROSS JOIN LATERAL (
+-- claim of every group: after, limit
+WITH RECURSIVE walk AS (
+  (SELECT start.value FROM (
     SELECT i."grp" AS value
     FROM "app"."jobs" AS i
-    WHERE i."grp" >= coalesce(start.value, '')
+    WHERE i."grp" > $1
     ORDER BY i."grp"
     LIMIT 1
-  ) AS first
+  ) AS start UNION ALL SELECT start.value FROM (
+    SELECT i."grp" AS value
+    FROM "app"."jobs" AS i
+    WHERE i."grp" IS NOT NULL AND $1 IS NULL
+    ORDER BY i."grp"
+    LIMIT 1
+  ) AS start)
   UNION ALL
   SELECT next.value
-  FROM walk CROSS JOIN start CROSS JOIN LATERAL (
+  FROM walk CROSS JOIN LATERAL (
     SELECT i."grp" AS value
     FROM "app"."jobs" AS i
     WHERE i."grp" > walk.value
@@ -83,20 +80,19 @@ WITH RECURSIVE start AS (
     LIMIT 1
   ) AS next
 ), wrapped AS (
-  SELECT first.value
-  FROM start CROSS JOIN LATERAL (
+  SELECT start.value FROM (
     SELECT i."grp" AS value
     FROM "app"."jobs" AS i
-    WHERE i."grp" IS NOT NULL AND i."grp" < start.value
+    WHERE i."grp" <= $1
     ORDER BY i."grp"
     LIMIT 1
-  ) AS first
+  ) AS start
   UNION ALL
   SELECT next.value
-  FROM wrapped CROSS JOIN start CROSS JOIN LATERAL (
+  FROM wrapped CROSS JOIN LATERAL (
     SELECT i."grp" AS value
     FROM "app"."jobs" AS i
-    WHERE i."grp" > wrapped.value AND i."grp" < start.value
+    WHERE i."grp" > wrapped.value AND i."grp" <= $1
     ORDER BY i."grp"
     LIMIT 1
   ) AS next
@@ -146,7 +142,7 @@ WITH RECURSIVE start AS (
   ) AS row
   LIMIT 10
   ) AS most
-  LIMIT $1::int
+  LIMIT $2::int
 )
 SELECT claimed.claimed_id AS id, claimed.token, claimed.attempt, claimed.claimed_group AS "group", claimed.key, claimed.c0
 FROM claimed
@@ -254,3 +250,49 @@ WITH given AS (
 SELECT claimed.claimed_id AS id, claimed.token, claimed.attempt, claimed.claimed_group AS "group", claimed.key, claimed.c0
 FROM claimed
 ORDER BY claimed.turn;
+
+-- walkedTo of every group: after
+WITH RECURSIVE walk AS (
+  (SELECT start.value FROM (
+    SELECT i."grp" AS value
+    FROM "app"."jobs" AS i
+    WHERE i."grp" > $1
+    ORDER BY i."grp"
+    LIMIT 1
+  ) AS start UNION ALL SELECT start.value FROM (
+    SELECT i."grp" AS value
+    FROM "app"."jobs" AS i
+    WHERE i."grp" IS NOT NULL AND $1 IS NULL
+    ORDER BY i."grp"
+    LIMIT 1
+  ) AS start)
+  UNION ALL
+  SELECT next.value
+  FROM walk CROSS JOIN LATERAL (
+    SELECT i."grp" AS value
+    FROM "app"."jobs" AS i
+    WHERE i."grp" > walk.value
+    ORDER BY i."grp"
+    LIMIT 1
+  ) AS next
+), wrapped AS (
+  SELECT start.value FROM (
+    SELECT i."grp" AS value
+    FROM "app"."jobs" AS i
+    WHERE i."grp" <= $1
+    ORDER BY i."grp"
+    LIMIT 1
+  ) AS start
+  UNION ALL
+  SELECT next.value
+  FROM wrapped CROSS JOIN LATERAL (
+    SELECT i."grp" AS value
+    FROM "app"."jobs" AS i
+    WHERE i."grp" > wrapped.value AND i."grp" <= $1
+    ORDER BY i."grp"
+    LIMIT 1
+  ) AS next
+)
+SELECT seen.value::text AS "group"
+FROM (SELECT walk.value FROM walk UNION ALL SELECT wrapped.value FROM wrapped) AS seen
+LIMIT 1 OFFSET 499;

@@ -1,38 +1,34 @@
--- claim of every group: leaseMs, limit, pivot
+-- claim of every group: leaseMs, limit, after
 SET NOCOUNT ON;
 DECLARE @now datetime2(7) = SYSUTCDATETIME();
 DECLARE @until datetime2(7) = DATEADD(millisecond, CAST((CASE WHEN CAST(CAST(@p1 AS bigint) AS bigint) > 220903200000000 THEN 220903200000000 WHEN CAST(CAST(@p1 AS bigint) AS bigint) < -63115200000000 THEN -63115200000000 ELSE CAST(CAST(@p1 AS bigint) AS bigint) END) % 86400000 AS int), DATEADD(day, CAST((CASE WHEN CAST(CAST(@p1 AS bigint) AS bigint) > 220903200000000 THEN 220903200000000 WHEN CAST(CAST(@p1 AS bigint) AS bigint) < -63115200000000 THEN -63115200000000 ELSE CAST(CAST(@p1 AS bigint) AS bigint) END) / 86400000 AS int), @now));
 DECLARE @limit int = CAST(@p2 AS int);
+DECLARE @after nvarchar(4000) = CAST(@p3 AS nvarchar(max));
 SET XACT_ABORT OFF;
 DECLARE @queue TABLE (turn int NOT NULL PRIMARY KEY, value nvarchar(4000) NOT NULL, named nvarchar(4000) NOT NULL);
 DECLARE @value nvarchar(4000), @found int, @id bigint;
 DECLARE @head TABLE (n int NOT NULL PRIMARY KEY, value nvarchar(4000) NOT NULL, named nvarchar(4000) NOT NULL, due datetime2(7) NULL, id bigint NOT NULL);
-DECLARE @start nvarchar(4000), @next nvarchar(4000), @head_group nvarchar(4000), @head_named nvarchar(4000), @ready int, @visited int = 0, @wrapped int = 0, @due datetime2(7);
-DECLARE @pivot bigint = (SELECT CAST(FLOOR(CAST(MIN(m.[id]) AS decimal(38, 0)) + CAST(@p3 AS decimal(16, 15)) * (CAST(MAX(m.[id]) AS decimal(38, 0)) - CAST(MIN(m.[id]) AS decimal(38, 0)))) AS bigint) FROM [jobs] AS m WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK));
-SELECT TOP (1) @start = g.[grp]
-FROM [jobs] AS g WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
-WHERE g.[grp] IS NOT NULL AND g.[id] >= @pivot
-ORDER BY g.[id];
-IF @start IS NULL
-SELECT TOP (1) @start = g.[grp]
-FROM [jobs] AS g WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
-WHERE g.[grp] IS NOT NULL
-ORDER BY g.[id];
-SET @next = NULL;
+DECLARE @head_group nvarchar(4000), @head_named nvarchar(4000), @ready int, @due datetime2(7);
+DECLARE @next nvarchar(4000), @visited int = 0, @wrapped int = 0;
+IF @after IS NULL
 SELECT TOP (1) @next = g.[grp]
 FROM [jobs] AS g WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
-WHERE g.[grp] IS NOT NULL AND (@start IS NULL OR g.[grp] >= @start)
+WHERE g.[grp] IS NOT NULL
+ORDER BY g.[grp];
+ELSE
+SELECT TOP (1) @next = g.[grp]
+FROM [jobs] AS g WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
+WHERE g.[grp] > @after
 ORDER BY g.[grp];
 WHILE @visited < 500
 BEGIN
 IF @next IS NULL
 BEGIN
-IF @wrapped = 1 OR @start IS NULL BREAK;
+IF @wrapped = 1 OR @after IS NULL BREAK;
 SET @wrapped = 1;
-SET @next = NULL;
 SELECT TOP (1) @next = g.[grp]
 FROM [jobs] AS g WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
-WHERE g.[grp] < @start
+WHERE g.[grp] <= @after
 ORDER BY g.[grp];
 IF @next IS NULL BREAK;
 END;
@@ -51,9 +47,15 @@ BEGIN CATCH
 IF ERROR_NUMBER() <> 1222 OR XACT_STATE() = -1 THROW;
 END CATCH;
 SET @next = NULL;
+IF @wrapped = 0
 SELECT TOP (1) @next = g.[grp]
 FROM [jobs] AS g WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
-WHERE g.[grp] > @value AND (@wrapped = 0 OR g.[grp] < @start)
+WHERE g.[grp] > @value
+ORDER BY g.[grp];
+ELSE
+SELECT TOP (1) @next = g.[grp]
+FROM [jobs] AS g WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
+WHERE g.[grp] > @value AND g.[grp] <= @after
 ORDER BY g.[grp];
 END;
 INSERT INTO @queue (turn, value, named)

@@ -1,37 +1,33 @@
--- claim of every group: limit
+-- claim of every group: limit, after
 SET NOCOUNT ON;
 DECLARE @limit int = CAST(@p1 AS int);
 DECLARE @now datetime2(7) = SYSUTCDATETIME();
+DECLARE @after uniqueidentifier = CAST(@p2 AS uniqueidentifier);
 SET XACT_ABORT OFF;
 DECLARE @queue TABLE (turn int NOT NULL PRIMARY KEY, value uniqueidentifier NOT NULL, named nvarchar(4000) NOT NULL);
 DECLARE @value uniqueidentifier, @found int, @id uniqueidentifier;
 DECLARE @head TABLE (n int NOT NULL PRIMARY KEY, value uniqueidentifier NOT NULL, named nvarchar(4000) NOT NULL, priority bigint NULL, due datetime2(7) NULL, id uniqueidentifier NOT NULL);
-DECLARE @start uniqueidentifier, @next uniqueidentifier, @head_group uniqueidentifier, @head_named nvarchar(4000), @ready int, @visited int = 0, @wrapped int = 0, @priority bigint, @due datetime2(7);
-DECLARE @pivot uniqueidentifier = NEWID();
-SELECT TOP (1) @start = g.[grp]
-FROM [jobs] AS g WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
-WHERE g.[done] IS NULL AND g.[grp] IS NOT NULL AND g.[id] >= @pivot
-ORDER BY g.[id];
-IF @start IS NULL
-SELECT TOP (1) @start = g.[grp]
-FROM [jobs] AS g WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
-WHERE g.[done] IS NULL AND g.[grp] IS NOT NULL
-ORDER BY g.[id];
-SET @next = NULL;
+DECLARE @head_group uniqueidentifier, @head_named nvarchar(4000), @ready int, @priority bigint, @due datetime2(7);
+DECLARE @next uniqueidentifier, @visited int = 0, @wrapped int = 0;
+IF @after IS NULL
 SELECT TOP (1) @next = g.[grp]
 FROM [jobs] AS g WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
-WHERE g.[done] IS NULL AND g.[grp] IS NOT NULL AND (@start IS NULL OR g.[grp] >= @start)
+WHERE g.[done] IS NULL AND g.[grp] IS NOT NULL
+ORDER BY g.[grp];
+ELSE
+SELECT TOP (1) @next = g.[grp]
+FROM [jobs] AS g WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
+WHERE g.[done] IS NULL AND g.[grp] > @after
 ORDER BY g.[grp];
 WHILE @visited < 500
 BEGIN
 IF @next IS NULL
 BEGIN
-IF @wrapped = 1 OR @start IS NULL BREAK;
+IF @wrapped = 1 OR @after IS NULL BREAK;
 SET @wrapped = 1;
-SET @next = NULL;
 SELECT TOP (1) @next = g.[grp]
 FROM [jobs] AS g WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
-WHERE g.[done] IS NULL AND g.[grp] < @start
+WHERE g.[done] IS NULL AND g.[grp] <= @after
 ORDER BY g.[grp];
 IF @next IS NULL BREAK;
 END;
@@ -55,9 +51,15 @@ BEGIN CATCH
 IF ERROR_NUMBER() <> 1222 OR XACT_STATE() = -1 THROW;
 END CATCH;
 SET @next = NULL;
+IF @wrapped = 0
 SELECT TOP (1) @next = g.[grp]
 FROM [jobs] AS g WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
-WHERE g.[done] IS NULL AND g.[grp] > @value AND (@wrapped = 0 OR g.[grp] < @start)
+WHERE g.[done] IS NULL AND g.[grp] > @value
+ORDER BY g.[grp];
+ELSE
+SELECT TOP (1) @next = g.[grp]
+FROM [jobs] AS g WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
+WHERE g.[done] IS NULL AND g.[grp] > @value AND g.[grp] <= @after
 ORDER BY g.[grp];
 END;
 INSERT INTO @queue (turn, value, named)
