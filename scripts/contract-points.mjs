@@ -128,8 +128,8 @@ export const REASONS = [
   },
   {
     mark: "g",
-    text: "No server was at hand: `MYSQL_URL` and `MSSQL_URL` lead to them.",
+    text: "No SQL Server was at hand: `MSSQL_URL` leads to one.",
     points: new Set(Object.keys(POINTS).map(Number)),
-    targets: new Set(["mysql2 on MySQL", "mssql"]),
+    targets: new Set(["mssql"]),
   },
 ];

@@ -44,6 +44,9 @@ export function contractTable(report, previous) {
     "",
     ...REASONS.map(({ mark, text }) => `- **${mark}**: ${text}`),
     "",
+    "The column of MySQL is from a run on MySQL 9.7.4, which `MYSQL_URL` or `INTRAY_MYSQL=packages` gives a run. A run that has",
+    "no MySQL keeps that column as it is.",
+    "",
   ].join("\n");
 }
 
