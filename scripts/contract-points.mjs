@@ -7,6 +7,7 @@ export const TARGETS = {
   mysql2: "MariaDB<br>mysql2",
   mariadb: "MariaDB<br>mariadb",
   "mysql2 on MySQL": "MySQL<br>mysql2",
+  "mariadb on MySQL": "MySQL<br>mariadb",
   mssql: "SQL Server<br>mssql",
   "sqlite file": "SQLite<br>file",
   "sqlite in memory": "SQLite<br>in memory",
@@ -112,7 +113,14 @@ export const REASONS = [
     mark: "d",
     text: "An error undoes its statement, and aborts no transaction.",
     points: new Set([64]),
-    targets: new Set(["mysql2", "mariadb", "mysql2 on MySQL", "mssql", ...SQLITE]),
+    targets: new Set([
+      "mysql2",
+      "mariadb",
+      "mysql2 on MySQL",
+      "mariadb on MySQL",
+      "mssql",
+      ...SQLITE,
+    ]),
   },
   {
     mark: "e",

@@ -28,8 +28,8 @@ export function startMariadb(options: readonly string[] = []): Promise<StartedSe
 }
 
 /** The same of MySQL, out of Debian's packages. */
-export function startMysql(): Promise<StartedServer> {
-  return startKept("./mysql-keeper.mjs", [], DOWNLOAD_DEADLINE_MS);
+export function startMysql(options: readonly string[] = []): Promise<StartedServer> {
+  return startKept("./mysql-keeper.mjs", options, DOWNLOAD_DEADLINE_MS);
 }
 
 async function startKept(
