@@ -1,12 +1,13 @@
-import { expect, test } from "vitest";
-import { describeOn } from "../support/databases.ts";
-import { onUrl, ownMariadb } from "../support/own-mariadb.ts";
+import { expect, onTestFinished, test } from "vitest";
+import { forEachOwnServer, onUrl } from "../support/own-server.ts";
 import { intray } from "./described/described-database.ts";
 import { tablesAt } from "./described/tables.ts";
 
-describeOn("mariadb", "a server whose sql_mode is not strict", () => {
+forEachOwnServer("a server whose sql_mode is not strict", (start) => {
   test("22, 78, 82: intray check says so of each table; the other commands are strict by themselves", async () => {
-    const url = await ownMariadb("--sql-mode=NO_ENGINE_SUBSTITUTION");
+    const server = await start("--sql-mode=NO_ENGINE_SUBSTITUTION");
+    onTestFinished(() => server.stop());
+    const url = await server.empty();
     const tables = Object.values(tablesAt(url));
     await onUrl(url, ...tables.flatMap((table) => table.ddl("mysql")));
     await onUrl(

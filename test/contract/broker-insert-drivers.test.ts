@@ -9,7 +9,7 @@ import { fromBetterSqlite3 } from "../../src/driver/better-sqlite3.ts";
 import { c } from "../../src/table/columns.ts";
 import { LeaseJobs, rejection } from "../support/broker-table.ts";
 import { describeOn } from "../support/databases.ts";
-import { createMysqlDatabase } from "../support/mysql-database.ts";
+import { describeOnMysql } from "../support/mysql-database.ts";
 import { wordsOf } from "../support/words.ts";
 
 const rows = [{ a: "text" }, "text", null, [1]];
@@ -40,9 +40,9 @@ const exact = {
   payload: "a :name \\ ' \u{1F600}",
 };
 
-describeOn("mariadb", "71: conn is whatever the service has", () => {
+describeOnMysql("71: conn is whatever the service has", (create) => {
   async function database() {
-    const made = await createMysqlDatabase("mariadb");
+    const made = await create();
     onTestFinished(() => made.drop());
     for (const Table of [LeaseJobs, Exact]) {
       for (const statement of Table.ddl("mysql")) await made.query(statement);

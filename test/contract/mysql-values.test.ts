@@ -117,7 +117,7 @@ describe("values on MySQL and MariaDB", () => {
       expect(left[0]).toBeLessThanOrEqual(2_500_000);
     });
 
-    test.skipIf(name === "mariadb")(
+    test.skipIf(name.startsWith("mariadb"))(
       "22: a TIMESTAMP column of a session that is not at UTC stops the start, with what to change",
       async () => {
         const db = await openTables(open, [Values]);
@@ -153,7 +153,7 @@ describe("values on MySQL and MariaDB", () => {
       expect((await db.query("SELECT id FROM kept")).rows).toHaveLength(1);
     });
 
-    test.skipIf(name === "mariadb").each(["utf8", "cp1251"])(
+    test.skipIf(name.startsWith("mariadb")).each(["utf8", "cp1251"])(
       "22, 4: text in a session of %s stops the start: not every character of it would arrive",
       async (charset) => {
         const db = await openTables(open, [Values]);

@@ -15,6 +15,7 @@ const TRIPS: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   postgres: { lease: 8, "row lock": 8, "advisory lock": 10 },
   handmade: { lease: 5, "row lock": 6, "advisory lock": 9 },
   "mysql2 on MySQL": { lease: 6, "row lock": 5, "advisory lock": 12 },
+  "mariadb on MySQL": { lease: 6, "row lock": 5, "advisory lock": 12 },
   mysql2: { lease: 6, "row lock": 5, "advisory lock": 12 },
   mariadb: { lease: 6, "row lock": 5, "advisory lock": 12 },
   mssql: { lease: 4, "row lock": 4, "advisory lock": 7 },

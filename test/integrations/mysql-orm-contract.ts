@@ -2,9 +2,9 @@ import mysql from "mysql2/promise";
 import { expect, onTestFinished, test } from "vitest";
 import { fromMysql2 } from "../../src/driver/mysql2.ts";
 import { Broker, type BrokerOptions, c, drop, inboxTable } from "../../src/index.ts";
-import { describeOn } from "../support/databases.ts";
+import type { TestDatabase } from "../support/databases.ts";
 import { LineLogger } from "../support/inbox.ts";
-import { createMysqlDatabase } from "../support/mysql-database.ts";
+import { describeOnMysql } from "../support/mysql-database.ts";
 import { connectMariadb as mariadbSource } from "../support/sources.ts";
 import { until } from "../support/until.ts";
 import { type OrmCase, type OrmDatabase, type OrmTraits, ormContract } from "./orm-contract.ts";
@@ -23,7 +23,8 @@ export function describeMysqlOrm(
   open: (url: string) => Promise<OrmCase>,
   { overlaps = "refused", source = mysqlSource }: OrmTraits = {},
 ): void {
-  describeOn("mariadb", name, () => {
+  describeOnMysql(name, (create) => {
+    const tableDatabase = () => withTables(create);
     ormContract(tableDatabase, open, { overlaps, source });
 
     test("refuses a transaction of fromMariadb, whose answers are others", async () => {
@@ -45,8 +46,8 @@ function mysqlSource(url: string) {
 }
 
 /** A table of the service's own beside the orders. */
-async function tableDatabase(): Promise<OrmDatabase> {
-  const database = await createMysqlDatabase("mariadb");
+async function withTables(create: () => Promise<TestDatabase>): Promise<OrmDatabase> {
+  const database = await create();
   await database.query("CREATE TABLE orders (id VARCHAR(50) PRIMARY KEY, total INT)");
   for (const statement of Jobs.ddl("mysql")) await database.query(statement);
   return {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { c, inboxTable } from "../../src/index.ts";
 import { createDatabase, describeOn, type TestDatabase } from "../support/databases.ts";
-import { createMysqlDatabase } from "../support/mysql-database.ts";
+import { describeOnMysql } from "../support/mysql-database.ts";
 
 /** An ORM that writes orders, on a database of the test's. */
 export interface InsertCase<Tx extends object> {
@@ -90,13 +90,11 @@ const clashing = (id: bigint) => [
 
 const DATABASES = {
   postgres: {
-    create: createDatabase,
     counter: `ALTER TABLE jobs ALTER COLUMN id RESTART WITH ${BIG}`,
     select: `SELECT id::text AS id, grp, big::text AS big, extract(epoch FROM at)::numeric(20, 3)::text AS at,
       upper(encode(bytes, 'hex')) AS bytes, flag::int AS flag, note, payload::text AS payload FROM jobs ORDER BY jobs.id`,
   },
   mysql: {
-    create: () => createMysqlDatabase("mariadb"),
     counter: `ALTER TABLE jobs AUTO_INCREMENT = ${BIG}`,
     select: `SELECT CAST(id AS CHAR) AS id, grp, CAST(big AS CHAR) AS big,
       CAST(CAST(TIMESTAMPDIFF(MICROSECOND, '1970-01-01', at) / 1000000 AS DECIMAL(20, 3)) AS CHAR) AS at,
@@ -110,8 +108,9 @@ export function describeInsert<Tx extends object>(
   on: keyof typeof DATABASES,
   open: (url: string) => Promise<InsertCase<Tx>>,
 ): void {
-  const { counter, create, select } = DATABASES[on];
-  describeOn(on === "mysql" ? "mariadb" : on, `71: insert in a transaction of ${title}`, () => {
+  const { counter, select } = DATABASES[on];
+  const words = `71: insert in a transaction of ${title}`;
+  const define = (create: () => Promise<TestDatabase>) => {
     let database: TestDatabase;
     let orm: InsertCase<Tx>;
 
@@ -215,5 +214,7 @@ export function describeInsert<Tx extends object>(
       await expect(Jobs.insert(plain, clashing(id))).rejects.toThrow();
       expect(await stored()).toMatchObject({ ids, jobs: STORED });
     });
-  });
+  };
+  if (on === "mysql") describeOnMysql(words, define);
+  else describeOn(on, words, () => define(createDatabase));
 }

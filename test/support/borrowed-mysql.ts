@@ -1,17 +1,30 @@
 import mysql from "mysql2/promise";
 import { DATABASE_PREFIX } from "./borrowed-postgres.ts";
-import { type Server, type StartedServer, startMariadb } from "./kept-server.ts";
+import { type Server, type StartedServer, startMariadb, startMysql } from "./kept-server.ts";
+import { wantsOwnMysql } from "./requirements.ts";
 
 /** A server of the test matrix, and whether it is MySQL itself or MariaDB. */
 export interface FoundMysql extends StartedServer {
   readonly kind: "mysql" | "mariadb";
 }
 
-/** The server at MYSQL_URL, else a MariaDB of our own. */
-export async function findMysql(run: string): Promise<FoundMysql> {
+/** The server at MYSQL_URL, else a MariaDB of our own, and a MySQL where INTRAY_MYSQL asks for it. */
+export async function findMysql(
+  run: string,
+  wants: (kind: FoundMysql["kind"]) => boolean,
+): Promise<readonly FoundMysql[]> {
   const url = process.env["MYSQL_URL"];
-  if (url === undefined || url === "") return { kind: "mariadb", ...(await startMariadb()) };
-  return await borrowMysql(url, run);
+  if (url !== undefined && url !== "") return [await borrowMysql(url, run)];
+  const ofKind = async (kind: FoundMysql["kind"], started: Promise<StartedServer>) => ({
+    kind,
+    ...(await started),
+  });
+  const own: Promise<FoundMysql>[] = [];
+  if (wants("mariadb")) own.push(ofKind("mariadb", startMariadb()));
+  if (wants("mysql") && wantsOwnMysql(process.env["INTRAY_MYSQL"])) {
+    own.push(ofKind("mysql", startMysql()));
+  }
+  return await Promise.all(own);
 }
 
 /**

@@ -9,6 +9,7 @@ import {
   DATABASES,
   type DatabaseName,
   requiredDatabases,
+  wantsOwnMysql,
 } from "./requirements.ts";
 
 declare module "vitest" {
@@ -55,20 +56,20 @@ async function startAll(run: string) {
   const wants = (...names: readonly DatabaseName[]) => names.some((name) => chosen.has(name));
   const [postgres, mysql, mssql] = await Promise.all([
     wants("postgres") ? findPostgres(run) : LEFT_OUT,
-    wants("mariadb", "mysql") ? findMysql(run) : { ...LEFT_OUT, kind: "mariadb" as const },
+    wants("mariadb", "mysql") ? findMysql(run, wants) : [],
     wants("sqlserver") ? findMssql(run) : LEFT_OUT,
   ]);
   const servers: Record<DatabaseName, Server> = {
     postgres: postgres.server,
     pglite: wants("pglite") ? await findPglite() : LEFT_OUT.server,
     sqlite: wants("sqlite") ? await findSqlite() : LEFT_OUT.server,
-    mariadb: { missing: "MYSQL_URL leads to MySQL itself" },
-    mysql: { missing: "MYSQL_URL names no MySQL" },
-    [mysql.kind]: mysql.server,
+    mariadb: wants("mariadb") ? { missing: "MYSQL_URL leads to MySQL itself" } : LEFT_OUT.server,
+    mysql: { missing: "MYSQL_URL names no MySQL, and INTRAY_MYSQL asks for none" },
+    ...Object.fromEntries(mysql.map(({ kind, server }) => [kind, server])),
     sqlserver: mssql.server,
   };
   const stop = async () =>
-    void (await Promise.all([postgres, mysql, mssql].map((server) => server.stop())));
+    void (await Promise.all([postgres, ...mysql, mssql].map((server) => server.stop())));
   for (const name of DATABASES) {
     const server = servers[name];
     if (!("missing" in server)) continue;
@@ -77,6 +78,10 @@ async function startAll(run: string) {
       throw new Error(`INTRAY_REQUIRE asks for ${name}, which is missing: ${server.missing}`);
     }
     if (!chosen.has(name)) continue;
+    if (name === "mysql" && wantsOwnMysql(process.env["INTRAY_MYSQL"])) {
+      await stop();
+      throw new Error(`INTRAY_MYSQL asks for MySQL, which is missing: ${server.missing}`);
+    }
     console.warn(`\n*** SKIPPED: every test on ${name}, which is missing: ${server.missing}\n`);
   }
   return { servers, stop };

@@ -13,6 +13,8 @@ export interface StartedServer {
 }
 
 const START_DEADLINE_MS = 60_000;
+/** With the download of what it is made of. */
+const DOWNLOAD_DEADLINE_MS = 300_000;
 const STOP_DEADLINE_MS = 20_000;
 
 /** Starts a PostgreSQL of our own on a free port of 127.0.0.1, empty, without durability. */
@@ -25,23 +27,32 @@ export function startMariadb(options: readonly string[] = []): Promise<StartedSe
   return startKept("./mariadb-keeper.mjs", options);
 }
 
-async function startKept(program: string, options: readonly string[] = []): Promise<StartedServer> {
+/** The same of MySQL, out of Debian's packages. */
+export function startMysql(options: readonly string[] = []): Promise<StartedServer> {
+  return startKept("./mysql-keeper.mjs", options, DOWNLOAD_DEADLINE_MS);
+}
+
+async function startKept(
+  program: string,
+  options: readonly string[] = [],
+  deadlineMs: number = START_DEADLINE_MS,
+): Promise<StartedServer> {
   const path = fileURLToPath(new URL(program, import.meta.url));
   // Its own process group: a Ctrl-C in the terminal goes to the test runner alone.
   const keeper = spawn(process.execPath, [path, ...options], {
     stdio: ["pipe", "pipe", "inherit"],
     detached: true,
   });
-  const server = await firstLine(keeper);
+  const server = await firstLine(keeper, deadlineMs);
   keeper.stdout.on("data", () => undefined);
   keeper.unref();
   return { server, stop: () => stop(keeper) };
 }
 
-async function firstLine(keeper: ChildProcess): Promise<Server> {
+async function firstLine(keeper: ChildProcess, deadlineMs: number): Promise<Server> {
   if (keeper.stdout === null) throw new Error("the keeper has no output");
   const lines = createInterface({ input: keeper.stdout });
-  const signal = AbortSignal.timeout(START_DEADLINE_MS);
+  const signal = AbortSignal.timeout(deadlineMs);
   try {
     const [line] = await Promise.race([
       once(lines, "line", { signal }),
@@ -49,7 +60,7 @@ async function firstLine(keeper: ChildProcess): Promise<Server> {
     ]);
     return asServer(line);
   } catch (error) {
-    return { missing: `no server within ${START_DEADLINE_MS} ms: ${String(error)}` };
+    return { missing: `no server within ${deadlineMs} ms: ${String(error)}` };
   } finally {
     lines.removeAllListeners();
   }

@@ -3,23 +3,22 @@
  * folder of ours, which changes nothing of the machine and needs no rights on it.
  */
 import { execFile } from "node:child_process";
-import { access, mkdir, readdir, rename, rm } from "node:fs/promises";
+import { readdir } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import { promisify } from "node:util";
-
-/** Milliseconds for one command: a mirror may be slow, or not answer. */
-const PATIENCE_MS = 60_000;
-const run = async (program, args, cwd) =>
-  (await promisify(execFile)(program, args, { cwd, timeout: PATIENCE_MS, maxBuffer: 1e8 })).stdout;
+import { exists, madeOnce, ownLists, run, unpack } from "./debian-packages.mjs";
 
 /**
- * `daemon` and `install`, the programs' paths; `base`, where they stand when they are not the machine's; `env`, what
- * they need. @throws Error that says what to do where there are none.
+ * What a keeper runs: `daemon` and `install`, a program and its first words; the options of each, `installing` and
+ * `serving`; `standing`, options of both that say where they stand when they are not the machine's; `env`, what they
+ * need. @throws Error that says what to do where there are none.
  */
 export async function mariadbPrograms(folder) {
   const daemon = await onPath("mariadbd");
   const install = await onPath("mariadb-install-db");
-  if (daemon !== undefined && install !== undefined) return { daemon, install, env: process.env };
+  if (daemon !== undefined && install !== undefined) {
+    return programs(daemon, install, [], process.env);
+  }
   try {
     return await fromPackages(folder);
   } catch (error) {
@@ -30,17 +29,19 @@ export async function mariadbPrograms(folder) {
   }
 }
 
+function programs(daemon, install, standing, env) {
+  return {
+    daemon: [daemon],
+    install: [install],
+    installing: ["--auth-root-authentication-method=normal", "--skip-test-db"],
+    serving: ["--skip-name-resolve", "--innodb-log-file-size=32M"],
+    standing,
+    env,
+  };
+}
+
 async function fromPackages(folder) {
-  const root = join(folder, "mariadb");
-  if (!(await exists(root))) {
-    // Beside its place until it is whole: two runs may be at it at once.
-    const making = join(folder, `mariadb-${process.pid}`);
-    await unpack(making);
-    await rename(making, root).catch(async (error) => {
-      await rm(making, { recursive: true, force: true });
-      if (!(await exists(root))) throw error;
-    });
-  }
+  const root = await madeOnce(folder, "mariadb", fill);
   const base = join(root, "usr");
   const daemon = join(base, "sbin", "mariadbd");
   const libraries = [join(base, "lib"), join(root, "lib")];
@@ -49,40 +50,23 @@ async function fromPackages(folder) {
   const { stdout } = await promisify(execFile)("ldd", [daemon], { env });
   const missing = stdout.split("\n").filter((line) => line.includes("not found"));
   if (missing.length > 0) throw new Error(`its libraries are missing: ${missing.join(", ")}`);
-  return { daemon, install: join(base, "bin", "mariadb-install-db"), base, env };
+  return programs(daemon, join(base, "bin", "mariadb-install-db"), [`--basedir=${base}`], env);
 }
 
-/** Downloads the packages, and takes their files out. */
-async function unpack(root) {
-  const packages = join(root, "packages");
-  await mkdir(packages, { recursive: true });
-  try {
-    const settings = await packageLists(root);
-    const [server] = await named("mariadb-server-core", settings);
-    const [client] = await named("mariadb-client-core", settings);
-    if (server === undefined || client === undefined) {
-      throw new Error("there is no package mariadb-server-core");
-    }
-    const wanted = [server, client, ...(await missingLibraries(server, settings))];
-    await run("apt-get", [...settings, "download", ...wanted], packages);
-    for (const file of await readdir(packages)) {
-      await run("dpkg", ["-x", join(packages, file), root]);
-    }
-    await rm(packages, { recursive: true });
-  } catch (error) {
-    await rm(root, { recursive: true, force: true });
-    throw error;
+async function fill(root) {
+  const settings = await packageLists(root);
+  const [server] = await named("mariadb-server-core", settings);
+  const [client] = await named("mariadb-client-core", settings);
+  if (server === undefined || client === undefined) {
+    throw new Error("there is no package mariadb-server-core");
   }
+  await unpack(root, settings, [server, client, ...(await missingLibraries(server, settings))]);
 }
 
 /** The machine's lists of packages; where it has none, lists of our own, which anybody may fetch. */
 async function packageLists(root) {
   if ((await named("mariadb-server-core", [])).length > 0) return [];
-  const lists = join(root, "lists");
-  await mkdir(join(lists, "partial"), { recursive: true });
-  const settings = ["-o", `Dir::State::lists=${lists}`, "-o", `Dir::Cache=${join(root, "cache")}`];
-  await run("apt-get", [...settings, "update"]);
-  return settings;
+  return await ownLists(root);
 }
 
 /** Packages of that name, or of that name with a version: the plain one first. */
@@ -118,11 +102,4 @@ async function onPath(name) {
     if (await exists(path)) return path;
   }
   return undefined;
-}
-
-function exists(path) {
-  return access(path).then(
-    () => true,
-    () => false,
-  );
 }

@@ -1,8 +1,19 @@
 import mysql from "mysql2/promise";
 import { inject } from "vitest";
-import type { TestDatabase } from "./databases.ts";
+import { describeOn, type TestDatabase } from "./databases.ts";
 import type { DatabaseName } from "./requirements.ts";
 import { until } from "./until.ts";
+
+/** The same tests on MariaDB and on MySQL itself; `create` makes a database there. */
+export function describeOnMysql(
+  title: string,
+  define: (create: () => Promise<TestDatabase>) => void,
+): void {
+  for (const server of ["mariadb", "mysql"] as const) {
+    const words = server === "mysql" ? `${title}, on MySQL itself` : title;
+    describeOn(server, words, () => define(() => createMysqlDatabase(server)));
+  }
+}
 
 /** An empty database of the test's own, on MySQL or MariaDB. Drop it when the test ends. */
 export async function createMysqlDatabase(on: DatabaseName): Promise<TestDatabase> {

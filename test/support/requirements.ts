@@ -14,6 +14,13 @@ export function chosenDatabases(setting: string | undefined): Set<DatabaseName> 
   return chosen.size === 0 ? new Set(DATABASES) : chosen;
 }
 
+/** Reads INTRAY_MYSQL: whether the run is to have a MySQL of its own, out of Debian's packages. */
+export function wantsOwnMysql(setting: string | undefined): boolean {
+  if (setting === undefined || setting === "") return false;
+  if (setting === "packages") return true;
+  throw new Error(`INTRAY_MYSQL is "${setting}"; it takes packages, or nothing`);
+}
+
 function namedDatabases(variable: string, setting: string | undefined): Set<DatabaseName> {
   const named = new Set<DatabaseName>();
   for (const part of (setting ?? "").split(",")) {

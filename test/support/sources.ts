@@ -36,8 +36,9 @@ const TARGETS = {
   ...SOURCES,
   mysql2: { database: "mariadb", connections: "many", connect: connectMysql2 },
   mariadb: { database: "mariadb", connections: "many", connect: connectMariadb },
-  // Where MYSQL_URL leads to MySQL itself.
+  // Where MYSQL_URL leads to MySQL itself, or INTRAY_MYSQL asks for one.
   "mysql2 on MySQL": { database: "mysql", connections: "many", connect: connectMysql2 },
+  "mariadb on MySQL": { database: "mysql", connections: "many", connect: connectMariadb },
   // Where MSSQL_URL leads to a SQL Server.
   mssql: { database: "sqlserver", connections: "many", connect: connectMssql },
   // Beside each other in one file, of which one writes at a time.

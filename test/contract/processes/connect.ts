@@ -40,7 +40,8 @@ export function connectAs(kind: SourceKind, url: string, max: number): Connected
       const pool = mysql.createPool({ uri: url, connectionLimit: max });
       return { source: fromMysql2(pool), end: () => pool.end() };
     }
-    case "mariadb": {
+    case "mariadb":
+    case "mariadb on MySQL": {
       const connectionLimit = `connectionLimit=${max}`;
       const pool = mariadb.createPool(`${url.replace(/^mysql:/, "mariadb:")}?${connectionLimit}`);
       return { source: fromMariadb(pool, { max }), end: () => pool.end() };
