@@ -116,7 +116,7 @@ export class MysqlConnection implements Connection {
 
   /** What a lock wait timeout has undone is the server's setting to say (`innodb_rollback_on_timeout`). */
   async #explored(error: unknown): Promise<void> {
-    if (!isLockTimeout(error)) return;
+    if (this.#givenUp.signal.aborted || !isLockTimeout(error)) return;
     try {
       const { rows } = mysqlResult(await this.#driver.query(timeoutEnds));
       if (rows.length > 0) endedTransaction(error);

@@ -16,22 +16,25 @@ const SHOWN = 100;
 export async function killSession(
   session: number,
   text: string,
-  connect: () => Promise<Pick<MysqlClient, "query" | "release">>,
+  connect: () => Promise<Pick<MysqlClient, "query" | "release" | "destroy">>,
 ): Promise<void> {
   const patience = AbortSignal.timeout(PATIENCE_MS);
+  const inTime = <T>(answer: Promise<T>) => orAbort(answer, patience);
   try {
     const other = await orAbort(connect(), patience, (late) => void late.release());
     try {
-      const sessions = await orAbort(other.query("SHOW PROCESSLIST"), patience);
+      const sessions = await inTime(other.query("SHOW PROCESSLIST"));
       const isMeant = (row: unknown) => isObject(row) && isAtWork(row, session, text);
       if (Array.isArray(sessions) && sessions.some(isMeant)) {
-        await orAbort(other.query(`KILL ${session}`), patience);
+        await inTime(other.query(`KILL ${session}`));
       }
-    } finally {
-      await other.release();
+      await inTime(Promise.resolve(other.release()));
+    } catch {
+      // It may have an answer to come: nobody else is to have it, and its release could wait for ever.
+      await other.destroy();
     }
   } catch {
-    // Refused, or not to be reached: the connection is closed, and the server ends the session when it sees that.
+    // Not to be reached: the connection is closed, and the server ends the session when it sees that.
   }
 }
 
