@@ -38,7 +38,7 @@ describe("fifo groups of a broker", () => {
         broker.subscribe(queue, { workers: 3 }, (message, { attempt }) => {
           seen.push(`${message} ${attempt}`);
           if (attempt === 1 && message === "again") return retry();
-          if (attempt === 1 && message === "later") return retryAfter(20);
+          if (attempt === 1 && message === "later") return retryAfter(1);
           return undefined;
         });
         for (const message of ["again", "later", "last"]) await queue.insert(db.source, message);

@@ -13,6 +13,7 @@ import { claimedColumns, inOrder, stamped, stillOfGroup, type Taking } from "./t
 import { assigned, given, isGiven, unleased } from "./table-given.ts";
 import { readyHeads } from "./table-heads.ts";
 import { all, type TableSql } from "./table-names.ts";
+import { placeText } from "./table-order.ts";
 import { type Build, programOf } from "./table-program.ts";
 
 type Row = Readonly<Record<string, unknown>>;
@@ -70,12 +71,13 @@ function lockHeads(
   settings: ClaimSettings,
   taking: (sql: TableSql) => Taking,
 ): Statement {
+  const inPlace = [`${sql.of("group")} = ready.value`, `${placeText(sql)} = ready.place`];
   return inOrder(
     sql.statement(`SELECT ${claimedColumns(sql, settings, taking(sql))},
   ready.turn AS turn,
   ${staleOthers(sql, "ready.id")} AS stale
 FROM ${readyHeads(sql, settings)} STRAIGHT_JOIN ${sql.byId} ON i.${sql.id} = ready.id
-WHERE ${all(stillOfGroup(sql, settings), sql.claimable())}
+WHERE ${all(stillOfGroup(sql, settings), inPlace, sql.claimable())}
   AND ${noneLeased(sql, "ready.id")}
 LIMIT ${sql.param("limit")}
 FOR UPDATE SKIP LOCKED`),

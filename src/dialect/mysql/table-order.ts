@@ -76,6 +76,20 @@ export function placed(sql: TableSql, alias = "i"): string {
   return parts.join(", ");
 }
 
+/**
+ * Where the row called `i` stands among those of its group, its id aside, as text: a head that is locked is compared
+ * with where it was found. One that was moved in between, by a retry for a later time or by the service, may be due
+ * already, and others of its group stand before it now.
+ */
+export function placeText(sql: TableSql): string {
+  const due = sql.ordersByDue ? sql.of("retryAfter") : undefined;
+  const parts = [sql.of("priority"), due]
+    .filter((column) => column !== undefined)
+    .map((column) => `COALESCE(CAST(${column} AS CHAR), '')`);
+  if (parts.length === 0) return "''";
+  return parts.length === 1 ? parts.join() : `CONCAT(${parts.join(", '/', ")})`;
+}
+
 function range(
   sql: TableSql,
   { conditions, extra = [] }: Ordered,

@@ -22,7 +22,8 @@ import {
 } from "./table-claim.ts";
 import { firstOfEach, readNamed, takeRows } from "./table-custom.ts";
 import { readyHeads } from "./table-heads.ts";
-import { all, TableSql } from "./table-names.ts";
+import { all, bytes, TableSql } from "./table-names.ts";
+import { placeText } from "./table-order.ts";
 import { type Build, programOf } from "./table-program.ts";
 import { settlements } from "./table-settle.ts";
 import { walkStatements } from "./table-walk.ts";
@@ -59,7 +60,8 @@ function claim(build: Build, settings: ClaimSettings): Statement {
 /** Tries the groups in the order of their heads, until it has enough of them. */
 function fifoClaim(build: Build, settings: ClaimSettings): Statement {
   const heads = freeHeads(build(), settings);
-  const row = lockHead(build(), settings);
+  const locking = build();
+  const row = lockHead(locking, settings, `${placeText(locking)} = ${locking.param("place")}`);
   return programOf([heads, LOCK, row], function* (values) {
     const found = (yield bind(heads, values)).rows;
     return yield* lockGroups(found, row, values, Number(values["limit"]));
@@ -88,19 +90,19 @@ function* lockGroups(
   limit: number,
 ): ProgramRun {
   const claimed: Readonly<Record<string, unknown>>[] = [];
-  for (const { id, lock } of found) {
+  for (const { id, lock, place } of found) {
     if (claimed.length >= limit) break;
     const { rows: answers } = yield bind(LOCK, { lock });
     if (Number(answers[0]?.["taken"]) !== 1) continue;
     // A group that was locked in vain stays so until the transaction ends.
-    claimed.push(...(yield bind(row, { ...values, id })).rows);
+    claimed.push(...(yield bind(row, { ...values, id, lock, place })).rows);
   }
   return claimed;
 }
 
 function freeHeads(sql: TableSql, settings: ClaimSettings): Statement {
   const lock = groupLock(sql, "ready.value");
-  return sql.statement(`SELECT CAST(ready.id AS CHAR) AS id, ${lock} AS \`lock\`
+  return sql.statement(`SELECT CAST(ready.id AS CHAR) AS id, ${lock} AS \`lock\`, ready.place
 FROM ${readyHeads(sql, settings)}
 WHERE IS_FREE_LOCK(${lock}) = 1
 ORDER BY ready.turn`);
@@ -111,11 +113,14 @@ function groupLock({ table }: TableSql, group: string): string {
   return lockName(table, `CONCAT(${literal(`${table.name}/`)}, CAST(${group} AS CHAR))`);
 }
 
-function lockHead(sql: TableSql, settings: ClaimSettings): Statement {
+/** The row `id`, if it is claimable still and of the group that was locked. */
+function lockHead(sql: TableSql, settings: ClaimSettings, ...more: readonly string[]): Statement {
+  const lock = groupLock(sql, sql.of("group") ?? "NULL");
+  const isOfLocked = `${bytes(lock)} = ${bytes(sql.param("lock"))}`;
   return inOrder(
     sql.statement(`SELECT ${claimedColumns(sql, settings, NOTHING_WRITTEN)}, 1 AS turn
 FROM ${sql.byId}
-WHERE ${all(`i.${sql.id} = ${sql.idValue()}`, stillOfGroup(sql, settings), sql.claimable())}
+WHERE ${all(`i.${sql.id} = ${sql.idValue()}`, stillOfGroup(sql, settings), isOfLocked, more, sql.claimable())}
 FOR UPDATE SKIP LOCKED`),
   );
 }

@@ -40,9 +40,10 @@ export function takeLeases(sql: TableSql, settings: LeaseSettings): Statement {
 
 /** The same of a fifo table: a group is taken over as by the form's own claim. */
 export function takeFifoLeases(sql: TableSql, settings: LeaseSettings): Statement {
-  const heads = firstOfGroups(sql, claimableOf(sql, settings));
+  const heads = `(${firstOfGroups(sql, claimableOf(sql, settings))})`;
+  const still = stillOfGroup(sql, settings);
   return sql.statement(`WITH ${givenIds(sql)}, locked AS (
-  ${lockedHeads(sql, settings, `(${heads})`, ", head.turn")}
+  ${lockedHeads(sql, { heads, more: ", head.turn", still })}
 ), ${leasedHeads(sql, settings, "turn")}
 ${answered(sql, settings, "", "claimed.turn")}`);
 }

@@ -41,3 +41,17 @@ export function groupHeads(
     heads: `SELECT * FROM heads ORDER BY ${sql.place("heads")} OFFSET 0`,
   };
 }
+
+/**
+ * That the row `i`, which is locked, has the place that it had as the row `head` of {@link groupHeads}. One that was moved in between, by a
+ * retry for a later time or by the service, may be due already, and others of its group stand before it now.
+ * In words that no index answers, as in {@link stillOfGroup}.
+ */
+export function inPlace(sql: TableSql, head: string): string[] {
+  const priority = sql.of("priority");
+  return [
+    `${sql.of("group")}::text IS NOT DISTINCT FROM ${head}.group_key`,
+    ...(priority === undefined ? [] : [`${priority} IS NOT DISTINCT FROM ${head}.priority`]),
+    ...(sql.ordersByDue ? [`${sql.of("retryAfter")} IS NOT DISTINCT FROM ${head}.due`] : []),
+  ];
+}

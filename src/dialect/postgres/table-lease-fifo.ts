@@ -7,8 +7,8 @@
  */
 import type { LeaseSettings } from "../dialect.ts";
 import type { Statement } from "../statement.ts";
-import { answered, claimedColumns, limited, stillOfGroup, withParts } from "./table-claim.ts";
-import { groupHeads } from "./table-fifo.ts";
+import { answered, claimedColumns, limited, withParts } from "./table-claim.ts";
+import { groupHeads, inPlace } from "./table-fifo.ts";
 import { type Change, counted, unleased } from "./table-held.ts";
 import { leaseEnd } from "./table-lease-end.ts";
 import { all, cast, type TableSql } from "./table-names.ts";
@@ -16,22 +16,22 @@ import { all, cast, type TableSql } from "./table-names.ts";
 export function fifoClaim(sql: TableSql, settings: LeaseSettings): Statement {
   const { heads, parts } = groupHeads(sql, settings);
   const locked = `locked AS (
-  ${limited(sql, settings, lockedHeads(sql, settings, `(${heads})`))}
+  ${limited(sql, settings, lockedHeads(sql, { heads: `(${heads})`, still: inPlace(sql, "head") }))}
 )`;
   return sql.statement(`${withParts([...parts, locked, leasedHeads(sql, settings)])}
 ${answered(sql, settings)}`);
 }
 
-/**
- * The rows of `heads`, locked, of groups that nobody works: `id`, and `stale`, the rows of its group whose leases
- * have run out. Of `heads`: `id`, `group_key`, `ready`, and what else is named.
- */
-export function lockedHeads(
-  sql: TableSql,
-  settings: LeaseSettings,
-  heads: string,
-  more = "",
-): string {
+export interface Heads {
+  /** What stands in FROM: `id`, `group_key`, `ready`, and what else `more` and `still` name. */
+  readonly heads: string;
+  readonly more?: string;
+  /** What is asked of each under its lock, beside that it can be claimed. */
+  readonly still: readonly string[];
+}
+
+/** The rows of `heads`, locked, of groups that nobody works: `id`, and `stale`, those of its group whose leases have run out. */
+export function lockedHeads(sql: TableSql, { heads, more = "", still }: Heads): string {
   const { group } = sql.table.roles;
   const lease = sql.of("lockedUntil", "o");
   const others = all(
@@ -66,7 +66,7 @@ export function lockedHeads(
   CROSS JOIN LATERAL (
     SELECT locked.id
     FROM (
-      ${lockedRow(sql, settings, "head.id")}
+      ${lockedRow(sql, "head.id", still)}
     ) AS locked
     OFFSET 0
   ) AS row
@@ -100,10 +100,11 @@ export function leased(sql: TableSql, settings: LeaseSettings): Change {
   return { column: sql.column("lockedUntil") ?? "", value: leaseEnd(sql, settings) };
 }
 
-export function lockedRow(sql: TableSql, settings: LeaseSettings, id: string): string {
+/** The row, if it can be claimed and `still` is true of it under its lock. */
+export function lockedRow(sql: TableSql, id: string, still: readonly string[]): string {
   return `SELECT i.${sql.id} AS id
     FROM ${sql.name} AS i
-    WHERE ${all(`i.${sql.id} = ${id}`, stillOfGroup(sql, settings), sql.claimable())}
+    WHERE ${all(`i.${sql.id} = ${id}`, still, sql.claimable())}
     FOR UPDATE SKIP LOCKED`;
 }
 

@@ -7,7 +7,14 @@
 import type { TableDescription } from "../../table/description.ts";
 import type { LeaseSettings, LeaseStatements } from "../dialect.ts";
 import type { Statement } from "../statement.ts";
-import { answered, claimableRows, claimedColumns, limited, withParts } from "./table-claim.ts";
+import {
+  answered,
+  claimableRows,
+  claimedColumns,
+  limited,
+  stillOfGroup,
+  withParts,
+} from "./table-claim.ts";
 import { extendable, takeFifoLeases, takeLeases, tokens } from "./table-custom.ts";
 import { counted } from "./table-held.ts";
 import { fifoClaim, leased, lockedRow } from "./table-lease-fifo.ts";
@@ -54,7 +61,7 @@ function claim(sql: TableSql, settings: LeaseSettings): Statement {
     ${rows.rows}
   ) AS candidate
   CROSS JOIN LATERAL (
-    ${lockedRow(sql, settings, "candidate.id")}
+    ${lockedRow(sql, "candidate.id", stillOfGroup(sql, settings))}
   ) AS row`,
   )}
 )`;

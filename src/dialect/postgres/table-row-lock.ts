@@ -20,7 +20,7 @@ import {
   withParts,
 } from "./table-claim.ts";
 import { takeRows } from "./table-custom.ts";
-import { groupHeads } from "./table-fifo.ts";
+import { groupHeads, inPlace } from "./table-fifo.ts";
 import { all, TableSql } from "./table-names.ts";
 import { settlements } from "./table-settle.ts";
 import { walkStatements } from "./table-walk.ts";
@@ -40,22 +40,29 @@ export function rowLockStatements(
 
 function claim(sql: TableSql, settings: ClaimSettings): Statement {
   const rows = claimableRows(sql, settings);
-  return sql.statement(`${withParts([...rows.with, locked(sql, settings, rows.rows)])}
+  const still = [...stillOfGroup(sql, settings), ...sql.claimable()];
+  return sql.statement(`${withParts([...rows.with, locked(sql, settings, rows.rows, still)])}
 ${answered(sql, settings)}`);
 }
 
 function fifoClaim(sql: TableSql, settings: ClaimSettings): Statement {
   const { heads, parts } = groupHeads(sql, settings);
-  const free = `SELECT head.id
+  const free = `SELECT head.*
     FROM (${heads}) AS head
     WHERE CASE WHEN head.ready THEN pg_try_advisory_xact_lock(${sql.hash("head.group_key", 1)}) ELSE false END
     OFFSET 0`;
-  return sql.statement(`${withParts([...parts, locked(sql, settings, free)])}
+  const still = [...inPlace(sql, "candidate"), ...sql.claimable()];
+  return sql.statement(`${withParts([...parts, locked(sql, settings, free, still)])}
 ${answered(sql, settings)}`);
 }
 
-/** The rows locked one by one, and no more of them than are wanted. */
-function locked(sql: TableSql, settings: ClaimSettings, rows: string): string {
+/** The rows locked one by one, and no more of them than are wanted; `still`: what is asked of each under its lock. */
+function locked(
+  sql: TableSql,
+  settings: ClaimSettings,
+  rows: string,
+  still: readonly string[],
+): string {
   return `claimed AS (
   ${limited(
     sql,
@@ -67,7 +74,7 @@ function locked(sql: TableSql, settings: ClaimSettings, rows: string): string {
   CROSS JOIN LATERAL (
     SELECT ${claimedColumns(sql, settings)}
     FROM ${sql.name} AS i
-    WHERE ${all(`i.${sql.id} = candidate.id`, stillOfGroup(sql, settings), sql.claimable())}
+    WHERE ${all(`i.${sql.id} = candidate.id`, still)}
     FOR UPDATE SKIP LOCKED
   ) AS row`,
   )}

@@ -25,7 +25,7 @@ import { answerClaimed, claimedCells, declareClaimed } from "./table-claim.ts";
 import { assigned, type Change, NEVER, unleased } from "./table-given.ts";
 import { findGroups } from "./table-groups.ts";
 import { all, type TableSql } from "./table-names.ts";
-import { readFirst, SEEING, TAKING } from "./table-order.ts";
+import { inPlace, placeVariables, readFirst, SEEING, TAKING } from "./table-order.ts";
 import { GOING_ON } from "./transactions.ts";
 
 /** The name of the application lock of a group, by its value as text. */
@@ -43,8 +43,9 @@ export function fifoClaim(
   if (group === undefined) throw new TypeError("a fifo table has a group column");
   const { limit } = sql;
   const isHead = [...sql.isValue(group, "@value", "h"), ...sql.open("h")];
-  const steps = `${readFirst(sql, isHead, [`@id = h.${sql.id}`])}
-${claimHead(sql, settings, { changes, turn: "@turn" })}`;
+  const placed = placeVariables(sql).map(({ name, of }) => `@${name} = ${of("h")}`);
+  const steps = `${readFirst(sql, isHead, [`@id = h.${sql.id}`, ...placed])}
+${claimHead(sql, settings, { changes, turn: "@turn", still: inPlace(sql) })}`;
   return sql.statement(`${GOING_ON}
 ${findGroups(sql, settings, group)}
 ${declareClaimed(sql, settings)}
@@ -76,6 +77,8 @@ ${answerClaimed(sql, settings)}`);
 interface Head {
   readonly changes: readonly Change[];
   readonly turn: string;
+  /** What is asked of it under its lock, beside that it can be claimed. */
+  readonly still?: readonly string[];
 }
 
 /** Takes the row `@id` of the group `@value`, whose application lock is held. */
@@ -85,14 +88,18 @@ export function claimHead(sql: TableSql, settings: ClaimSettings, head: Head): s
 }
 
 /** Takes the head `@id`: the row is looked at again under its lock. */
-function taking(sql: TableSql, settings: ClaimSettings, { changes, turn }: Head): string {
+function taking(
+  sql: TableSql,
+  settings: ClaimSettings,
+  { changes, still = [], turn }: Head,
+): string {
   const { group } = sql.table.roles;
   if (group === undefined) throw new TypeError("a fifo table has a group column");
   const isWrites = changes.length > 0;
   const alias = isWrites ? "inserted" : "i";
   const { names, values } = claimedCells(sql, settings, { alias, turn });
   const from = `FROM ${sql.name} AS i ${TAKING}
-WHERE ${all(`i.${sql.id} = @id`, sql.stillIs(group, "@value"), sql.claimable())};`;
+WHERE ${all(`i.${sql.id} = @id`, sql.stillIs(group, "@value"), still, sql.claimable())};`;
   return isWrites
     ? `UPDATE i
 SET ${assigned(changes)}

@@ -2,12 +2,13 @@
 import type { ColumnDescription } from "../../table/description.ts";
 import type { ClaimSettings } from "../dialect.ts";
 import { all, type TableSql } from "./table-names.ts";
-import { place, readFirst } from "./table-order.ts";
+import { place, placeVariables, readFirst } from "./table-order.ts";
 import { walkGroups } from "./table-walk.ts";
 import { types, variableTypes } from "./types.ts";
 
 /**
- * Fills `@queue (turn, value, named)`, and `@found` with how many there are. Declares `@value`, a group, and `@id`.
+ * Fills `@queue (turn, value, named)`, and `@found` with how many there are. Declares `@value`, a group, `@id`, and
+ * the variables of a place.
  *
  * All groups at once are a walk from group to group, one probe each. Where a collation takes two names for one, their
  * rows are one order here, and each head is claimed as the group that it names.
@@ -18,8 +19,11 @@ export function findGroups(
   group: ColumnDescription,
 ): string {
   const type = variableTypes[group.type];
+  const variables = placeVariables(sql)
+    .map((part) => `, @${part.name} ${part.type}`)
+    .join("");
   const queue = `DECLARE @queue TABLE (turn int NOT NULL PRIMARY KEY, value ${type} NOT NULL, named nvarchar(4000) NOT NULL);
-DECLARE @value ${type}, @found int, @id ${sql.idType};`;
+DECLARE @value ${type}, @found int, @id ${sql.idType}${variables};`;
   if (settings.groups === "one") {
     const value = sql.groupValue(group);
     return `${queue}
@@ -37,14 +41,7 @@ SET @found = (SELECT COUNT(*) FROM @queue);`;
 
 /** Fills `@head` with the heads that can be claimed, each with its place. */
 function readyHeads(sql: TableSql, group: ColumnDescription, type: string): string {
-  const { priority, retryAfter } = sql.table.roles;
-  const placed = [
-    ...(priority === undefined ? [] : [{ name: "priority", type: "bigint", column: priority }]),
-    ...(sql.ordersByDue && retryAfter !== undefined
-      ? [{ name: "due", type: "datetime2(7)", column: retryAfter }]
-      : []),
-  ];
-  const variables = placed.map((part) => `, @${part.name} ${part.type}`).join("");
+  const placed = placeVariables(sql);
   const columns = placed.map((part) => `${part.name} ${part.type} NULL, `).join("");
   const names = placed.map(({ name }) => `${name}, `).join("");
   const values = placed.map(({ name }) => `@${name}, `).join("");
@@ -54,7 +51,7 @@ function readyHeads(sql: TableSql, group: ColumnDescription, type: string): stri
     `@head_group = ${sql.of("group", "h")}`,
     `@head_named = ${sql.text(group, "h")}`,
     `@ready = CASE WHEN ${isReady} THEN 1 ELSE 0 END`,
-    ...placed.map((part) => `@${part.name} = ${sql.columnOf(part.column, "h")}`),
+    ...placed.map(({ name, of }) => `@${name} = ${of("h")}`),
   ];
   // Of a group by what the collation says: the walk knows no other.
   const head = readFirst(sql, [`${sql.of("group", "h")} = @value`, ...sql.open("h")], wanted);
@@ -67,6 +64,6 @@ BEGIN CATCH
 IF ERROR_NUMBER() <> 1222 OR XACT_STATE() = -1 THROW;
 END CATCH;`;
   return `DECLARE @head TABLE (n int NOT NULL PRIMARY KEY, value ${type} NOT NULL, named nvarchar(4000) NOT NULL, ${columns}id ${sql.idType} NOT NULL);
-DECLARE @head_group ${type}, @head_named nvarchar(4000), @ready int${variables};
+DECLARE @head_group ${type}, @head_named nvarchar(4000), @ready int;
 ${walkGroups(sql, group, each)}`;
 }

@@ -7,6 +7,7 @@
  * nothing where no priority stands between; with one, their index entries are read and passed over.
  */
 import { all, type TableSql } from "./table-names.ts";
+import { utc } from "./types.ts";
 
 /**
  * How rows are looked at that are not taken yet.
@@ -101,6 +102,38 @@ export function place(sql: TableSql, alias: string, id = `${alias}.id`): string 
     parts.unshift(`CASE WHEN ${alias}.priority IS NULL THEN 1 ELSE 0 END`, `${alias}.priority`);
   }
   return parts.join(", ");
+}
+
+/** A variable for what says a row's place before its id does. */
+export interface PlaceVariable {
+  readonly name: "priority" | "due";
+  readonly type: string;
+  /** Of the row that is called so. */
+  of(alias: string): string;
+}
+
+export function placeVariables(sql: TableSql): PlaceVariable[] {
+  const { priority, retryAfter } = sql.table.roles;
+  const variables: PlaceVariable[] = [];
+  if (priority !== undefined) {
+    variables.push({ name: "priority", type: "bigint", of: (i) => sql.columnOf(priority, i) });
+  }
+  if (sql.ordersByDue && retryAfter !== undefined) {
+    const of = (alias: string) => utc(sql.columnOf(retryAfter, alias));
+    variables.push({ name: "due", type: "datetime2(7)", of });
+  }
+  return variables;
+}
+
+/**
+ * That the row `i`, which is locked, has the place that the variables hold, where it was found. One that was moved in
+ * between, by a retry for a later time or by the service, may be due already, and others of its group stand before it
+ * now.
+ */
+export function inPlace(sql: TableSql): string[] {
+  return placeVariables(sql).map(
+    ({ name, of }) => `(${of("i")} = @${name} OR (${of("i")} IS NULL AND @${name} IS NULL))`,
+  );
 }
 
 function placed(sql: TableSql, alias = "i"): string {

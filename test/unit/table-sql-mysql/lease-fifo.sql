@@ -60,9 +60,9 @@ SELECT CAST(i.`id` AS CHAR) AS id,
   ready.turn AS turn,
   (SELECT COUNT(*) FROM `jobs` AS o WHERE o.`grp` = i.`grp` AND o.`lease` IS NOT NULL AND o.`id` <> ready.id) AS stale
 FROM (
-  SELECT due_head.id, due_head.value, ROW_NUMBER() OVER (ORDER BY due_head.due, due_head.id) AS turn
+  SELECT due_head.id, due_head.value, due_head.place, ROW_NUMBER() OVER (ORDER BY due_head.due, due_head.id) AS turn
   FROM (
-    SELECT i.`due` AS due, i.`id` AS id, i.`grp` AS value
+    SELECT i.`due` AS due, i.`id` AS id, i.`grp` AS value, COALESCE(CAST(i.`due` AS CHAR), '') AS place
     FROM (SELECT ? AS value, (SELECT h.`id`
       FROM `jobs` AS h
       WHERE h.`grp` = ? AND CAST(CONVERT(h.`grp` USING utf8mb4) AS BINARY) = CAST(CONVERT(? USING utf8mb4) AS BINARY)
@@ -73,7 +73,7 @@ FROM (
   ORDER BY turn
   LIMIT 500
 ) AS ready STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = ready.id
-WHERE CAST(CONVERT(i.`grp` USING utf8mb4) AS BINARY) = CAST(CONVERT(? USING utf8mb4) AS BINARY) AND (i.`due` IS NULL OR i.`due` <= UTC_TIMESTAMP(6)) AND (i.`lease` IS NULL OR i.`lease` <= UTC_TIMESTAMP(6))
+WHERE CAST(CONVERT(i.`grp` USING utf8mb4) AS BINARY) = CAST(CONVERT(? USING utf8mb4) AS BINARY) AND i.`grp` = ready.value AND COALESCE(CAST(i.`due` AS CHAR), '') = ready.place AND (i.`due` IS NULL OR i.`due` <= UTC_TIMESTAMP(6)) AND (i.`lease` IS NULL OR i.`lease` <= UTC_TIMESTAMP(6))
   AND NOT EXISTS (SELECT 1 FROM `jobs` AS o WHERE o.`grp` = i.`grp` AND o.`lease` IS NOT NULL AND o.`id` <> ready.id AND o.`lease` > UTC_TIMESTAMP(6))
 LIMIT ?
 FOR UPDATE SKIP LOCKED;
@@ -138,9 +138,9 @@ SELECT CAST(i.`id` AS CHAR) AS id,
   ready.turn AS turn,
   (SELECT COUNT(*) FROM `jobs` AS o WHERE o.`grp` = i.`grp` AND o.`lease` IS NOT NULL AND o.`id` <> ready.id) AS stale
 FROM (
-  SELECT due_head.id, due_head.value, ROW_NUMBER() OVER (ORDER BY due_head.due, due_head.id) AS turn
+  SELECT due_head.id, due_head.value, due_head.place, ROW_NUMBER() OVER (ORDER BY due_head.due, due_head.id) AS turn
   FROM (
-    SELECT i.`due` AS due, i.`id` AS id, i.`grp` AS value
+    SELECT i.`due` AS due, i.`id` AS id, i.`grp` AS value, COALESCE(CAST(i.`due` AS CHAR), '') AS place
     FROM (
     SELECT seen.value, (SELECT h.`id`
       FROM `jobs` AS h
@@ -179,7 +179,7 @@ FROM (
   ORDER BY turn
   LIMIT 500
 ) AS ready STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = ready.id
-WHERE (i.`due` IS NULL OR i.`due` <= UTC_TIMESTAMP(6)) AND (i.`lease` IS NULL OR i.`lease` <= UTC_TIMESTAMP(6))
+WHERE i.`grp` = ready.value AND COALESCE(CAST(i.`due` AS CHAR), '') = ready.place AND (i.`due` IS NULL OR i.`due` <= UTC_TIMESTAMP(6)) AND (i.`lease` IS NULL OR i.`lease` <= UTC_TIMESTAMP(6))
   AND NOT EXISTS (SELECT 1 FROM `jobs` AS o WHERE o.`grp` = i.`grp` AND o.`lease` IS NOT NULL AND o.`id` <> ready.id AND o.`lease` > UTC_TIMESTAMP(6))
 LIMIT ?
 FOR UPDATE SKIP LOCKED;

@@ -25,11 +25,11 @@ DELETE i FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
 )) AS listed) AS g STRAIGHT_JOIN `app`.`jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id;
 
 -- claim, 1: group, group, group
-SELECT CAST(ready.id AS CHAR) AS id, CASE WHEN CHAR_LENGTH(CONCAT('app', '.', CONCAT('jobs/', CAST(ready.value AS CHAR)))) > 64 THEN SHA2(CONCAT('app', '.', CONCAT('jobs/', CAST(ready.value AS CHAR))), 256) ELSE CONCAT('app', '.', CONCAT('jobs/', CAST(ready.value AS CHAR))) END AS `lock`
+SELECT CAST(ready.id AS CHAR) AS id, CASE WHEN CHAR_LENGTH(CONCAT('app', '.', CONCAT('jobs/', CAST(ready.value AS CHAR)))) > 64 THEN SHA2(CONCAT('app', '.', CONCAT('jobs/', CAST(ready.value AS CHAR))), 256) ELSE CONCAT('app', '.', CONCAT('jobs/', CAST(ready.value AS CHAR))) END AS `lock`, ready.place
 FROM (
-  SELECT due_head.id, due_head.value, ROW_NUMBER() OVER (ORDER BY due_head.due, due_head.id) AS turn
+  SELECT due_head.id, due_head.value, due_head.place, ROW_NUMBER() OVER (ORDER BY due_head.due, due_head.id) AS turn
   FROM (
-    SELECT i.`due` AS due, i.`id` AS id, i.`grp` AS value
+    SELECT i.`due` AS due, i.`id` AS id, i.`grp` AS value, COALESCE(CAST(i.`due` AS CHAR), '') AS place
     FROM (SELECT ? AS value, (SELECT h.`id`
       FROM `app`.`jobs` AS h
       WHERE h.`grp` = ? AND CAST(CONVERT(h.`grp` USING utf8mb4) AS BINARY) = CAST(CONVERT(? USING utf8mb4) AS BINARY)
@@ -46,7 +46,7 @@ ORDER BY ready.turn;
 -- claim, 2: lock
 SELECT GET_LOCK(?, 0) AS taken;
 
--- claim, 3: id, group
+-- claim, 3: id, group, lock, place
 SELECT CAST(i.`id` AS CHAR) AS id,
   NULL AS token,
   CAST(i.`att` AS CHAR) AS attempt,
@@ -54,15 +54,15 @@ SELECT CAST(i.`id` AS CHAR) AS id,
   CAST(i.`grp` AS CHAR) AS `key`,
   CAST(i.`pay` AS CHAR) AS c0, 1 AS turn
 FROM `app`.`jobs` AS i FORCE INDEX (PRIMARY)
-WHERE i.`id` = CAST(? AS DECIMAL(20)) AND CAST(CONVERT(i.`grp` USING utf8mb4) AS BINARY) = CAST(CONVERT(? USING utf8mb4) AS BINARY) AND (i.`due` IS NULL OR i.`due` <= UTC_TIMESTAMP(6))
+WHERE i.`id` = CAST(? AS DECIMAL(20)) AND CAST(CONVERT(i.`grp` USING utf8mb4) AS BINARY) = CAST(CONVERT(? USING utf8mb4) AS BINARY) AND CAST(CONVERT(CASE WHEN CHAR_LENGTH(CONCAT('app', '.', CONCAT('jobs/', CAST(i.`grp` AS CHAR)))) > 64 THEN SHA2(CONCAT('app', '.', CONCAT('jobs/', CAST(i.`grp` AS CHAR))), 256) ELSE CONCAT('app', '.', CONCAT('jobs/', CAST(i.`grp` AS CHAR))) END USING utf8mb4) AS BINARY) = CAST(CONVERT(? USING utf8mb4) AS BINARY) AND COALESCE(CAST(i.`due` AS CHAR), '') = ? AND (i.`due` IS NULL OR i.`due` <= UTC_TIMESTAMP(6))
 FOR UPDATE SKIP LOCKED;
 
 -- claim of every group, 1: after, after, after
-SELECT CAST(ready.id AS CHAR) AS id, CASE WHEN CHAR_LENGTH(CONCAT('app', '.', CONCAT('jobs/', CAST(ready.value AS CHAR)))) > 64 THEN SHA2(CONCAT('app', '.', CONCAT('jobs/', CAST(ready.value AS CHAR))), 256) ELSE CONCAT('app', '.', CONCAT('jobs/', CAST(ready.value AS CHAR))) END AS `lock`
+SELECT CAST(ready.id AS CHAR) AS id, CASE WHEN CHAR_LENGTH(CONCAT('app', '.', CONCAT('jobs/', CAST(ready.value AS CHAR)))) > 64 THEN SHA2(CONCAT('app', '.', CONCAT('jobs/', CAST(ready.value AS CHAR))), 256) ELSE CONCAT('app', '.', CONCAT('jobs/', CAST(ready.value AS CHAR))) END AS `lock`, ready.place
 FROM (
-  SELECT due_head.id, due_head.value, ROW_NUMBER() OVER (ORDER BY due_head.due, due_head.id) AS turn
+  SELECT due_head.id, due_head.value, due_head.place, ROW_NUMBER() OVER (ORDER BY due_head.due, due_head.id) AS turn
   FROM (
-    SELECT i.`due` AS due, i.`id` AS id, i.`grp` AS value
+    SELECT i.`due` AS due, i.`id` AS id, i.`grp` AS value, COALESCE(CAST(i.`due` AS CHAR), '') AS place
     FROM (
     SELECT seen.value, (SELECT h.`id`
       FROM `app`.`jobs` AS h
@@ -107,7 +107,7 @@ ORDER BY ready.turn;
 -- claim of every group, 2: lock
 SELECT GET_LOCK(?, 0) AS taken;
 
--- claim of every group, 3: id
+-- claim of every group, 3: id, lock, place
 SELECT CAST(i.`id` AS CHAR) AS id,
   NULL AS token,
   CAST(i.`att` AS CHAR) AS attempt,
@@ -115,7 +115,7 @@ SELECT CAST(i.`id` AS CHAR) AS id,
   CAST(i.`grp` AS CHAR) AS `key`,
   CAST(i.`pay` AS CHAR) AS c0, 1 AS turn
 FROM `app`.`jobs` AS i FORCE INDEX (PRIMARY)
-WHERE i.`id` = CAST(? AS DECIMAL(20)) AND (i.`due` IS NULL OR i.`due` <= UTC_TIMESTAMP(6))
+WHERE i.`id` = CAST(? AS DECIMAL(20)) AND CAST(CONVERT(CASE WHEN CHAR_LENGTH(CONCAT('app', '.', CONCAT('jobs/', CAST(i.`grp` AS CHAR)))) > 64 THEN SHA2(CONCAT('app', '.', CONCAT('jobs/', CAST(i.`grp` AS CHAR))), 256) ELSE CONCAT('app', '.', CONCAT('jobs/', CAST(i.`grp` AS CHAR))) END USING utf8mb4) AS BINARY) = CAST(CONVERT(? USING utf8mb4) AS BINARY) AND COALESCE(CAST(i.`due` AS CHAR), '') = ? AND (i.`due` IS NULL OR i.`due` <= UTC_TIMESTAMP(6))
 FOR UPDATE SKIP LOCKED;
 
 -- columns: 
@@ -256,7 +256,7 @@ WHERE CAST(CONVERT(i.`grp` USING utf8mb4) AS BINARY) = CAST(CONVERT(? USING utf8
 -- take, 2: lock
 SELECT GET_LOCK(?, 0) AS taken;
 
--- take, 3: id, group
+-- take, 3: id, group, lock
 SELECT CAST(i.`id` AS CHAR) AS id,
   NULL AS token,
   CAST(i.`att` AS CHAR) AS attempt,
@@ -264,7 +264,7 @@ SELECT CAST(i.`id` AS CHAR) AS id,
   CAST(i.`grp` AS CHAR) AS `key`,
   CAST(i.`pay` AS CHAR) AS c0, 1 AS turn
 FROM `app`.`jobs` AS i FORCE INDEX (PRIMARY)
-WHERE i.`id` = CAST(? AS DECIMAL(20)) AND CAST(CONVERT(i.`grp` USING utf8mb4) AS BINARY) = CAST(CONVERT(? USING utf8mb4) AS BINARY) AND (i.`due` IS NULL OR i.`due` <= UTC_TIMESTAMP(6))
+WHERE i.`id` = CAST(? AS DECIMAL(20)) AND CAST(CONVERT(i.`grp` USING utf8mb4) AS BINARY) = CAST(CONVERT(? USING utf8mb4) AS BINARY) AND CAST(CONVERT(CASE WHEN CHAR_LENGTH(CONCAT('app', '.', CONCAT('jobs/', CAST(i.`grp` AS CHAR)))) > 64 THEN SHA2(CONCAT('app', '.', CONCAT('jobs/', CAST(i.`grp` AS CHAR))), 256) ELSE CONCAT('app', '.', CONCAT('jobs/', CAST(i.`grp` AS CHAR))) END USING utf8mb4) AS BINARY) = CAST(CONVERT(? USING utf8mb4) AS BINARY) AND (i.`due` IS NULL OR i.`due` <= UTC_TIMESTAMP(6))
 FOR UPDATE SKIP LOCKED;
 
 -- unlock: 

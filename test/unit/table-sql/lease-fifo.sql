@@ -73,7 +73,7 @@ WITH locked AS (
     FROM (
       SELECT i."id" AS id
     FROM "jobs" AS i
-    WHERE i."id" = head.id AND i."grp" IS NOT DISTINCT FROM $1::text AND (i."due" IS NULL OR i."due" <= statement_timestamp()) AND (i."lease" IS NULL OR i."lease" <= statement_timestamp())
+    WHERE i."id" = head.id AND i."grp"::text IS NOT DISTINCT FROM head.group_key AND i."due" IS NOT DISTINCT FROM head.due AND (i."due" IS NULL OR i."due" <= statement_timestamp()) AND (i."lease" IS NULL OR i."lease" <= statement_timestamp())
     FOR UPDATE SKIP LOCKED
     ) AS locked
     OFFSET 0
@@ -199,7 +199,7 @@ WITH RECURSIVE walk AS (
     FROM (
       SELECT i."id" AS id
     FROM "jobs" AS i
-    WHERE i."id" = head.id AND (i."due" IS NULL OR i."due" <= statement_timestamp()) AND (i."lease" IS NULL OR i."lease" <= statement_timestamp())
+    WHERE i."id" = head.id AND i."grp"::text IS NOT DISTINCT FROM head.group_key AND i."due" IS NOT DISTINCT FROM head.due AND (i."due" IS NULL OR i."due" <= statement_timestamp()) AND (i."lease" IS NULL OR i."lease" <= statement_timestamp())
     FOR UPDATE SKIP LOCKED
     ) AS locked
     OFFSET 0

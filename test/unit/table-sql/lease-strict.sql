@@ -81,7 +81,7 @@ WITH locked AS (
     FROM (
       SELECT i."id" AS id
     FROM "jobs" AS i
-    WHERE i."id" = head.id AND i."grp" IS NOT DISTINCT FROM $1::text AND (i."due" IS NULL OR i."due" <= statement_timestamp()) AND (i."lease" IS NULL OR i."lease" <= statement_timestamp())
+    WHERE i."id" = head.id AND i."grp"::text IS NOT DISTINCT FROM head.group_key AND i."prio" IS NOT DISTINCT FROM head.priority AND (i."due" IS NULL OR i."due" <= statement_timestamp()) AND (i."lease" IS NULL OR i."lease" <= statement_timestamp())
     FOR UPDATE SKIP LOCKED
     ) AS locked
     OFFSET 0
@@ -215,7 +215,7 @@ WITH RECURSIVE walk AS (
     FROM (
       SELECT i."id" AS id
     FROM "jobs" AS i
-    WHERE i."id" = head.id AND (i."due" IS NULL OR i."due" <= statement_timestamp()) AND (i."lease" IS NULL OR i."lease" <= statement_timestamp())
+    WHERE i."id" = head.id AND i."grp"::text IS NOT DISTINCT FROM head.group_key AND i."prio" IS NOT DISTINCT FROM head.priority AND (i."due" IS NULL OR i."due" <= statement_timestamp()) AND (i."lease" IS NULL OR i."lease" <= statement_timestamp())
     FOR UPDATE SKIP LOCKED
     ) AS locked
     OFFSET 0

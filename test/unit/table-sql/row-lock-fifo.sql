@@ -17,7 +17,7 @@ WITH claimed AS (
   SELECT * FROM (
   SELECT row.*
   FROM (
-    SELECT head.id
+    SELECT head.*
     FROM (SELECT * FROM (
     (SELECT i."due" AS due, i."id" AS id, i."grp"::text AS group_key, ((i."due" IS NULL OR i."due" <= statement_timestamp())) AS ready
     FROM "app"."jobs" AS i
@@ -44,7 +44,7 @@ WITH claimed AS (
     i."pay"::text AS c0,
     i."due" AS due, i."id" AS id
     FROM "app"."jobs" AS i
-    WHERE i."id" = candidate.id AND i."grp" IS NOT DISTINCT FROM $1::text AND (i."due" IS NULL OR i."due" <= statement_timestamp())
+    WHERE i."id" = candidate.id AND i."grp"::text IS NOT DISTINCT FROM candidate.group_key AND i."due" IS NOT DISTINCT FROM candidate.due AND (i."due" IS NULL OR i."due" <= statement_timestamp())
     FOR UPDATE SKIP LOCKED
   ) AS row
   LIMIT 10
@@ -123,7 +123,7 @@ WITH RECURSIVE walk AS (
   SELECT * FROM (
   SELECT row.*
   FROM (
-    SELECT head.id
+    SELECT head.*
     FROM (SELECT * FROM heads ORDER BY heads.due NULLS FIRST, heads.id OFFSET 0) AS head
     WHERE CASE WHEN head.ready THEN pg_try_advisory_xact_lock(hashtextextended('app.jobs.' || head.group_key, 1)) ELSE false END
     OFFSET 0
@@ -137,7 +137,7 @@ WITH RECURSIVE walk AS (
     i."pay"::text AS c0,
     i."due" AS due, i."id" AS id
     FROM "app"."jobs" AS i
-    WHERE i."id" = candidate.id AND (i."due" IS NULL OR i."due" <= statement_timestamp())
+    WHERE i."id" = candidate.id AND i."grp"::text IS NOT DISTINCT FROM candidate.group_key AND i."due" IS NOT DISTINCT FROM candidate.due AND (i."due" IS NULL OR i."due" <= statement_timestamp())
     FOR UPDATE SKIP LOCKED
   ) AS row
   LIMIT 10

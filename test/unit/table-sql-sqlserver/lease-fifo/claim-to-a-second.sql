@@ -6,9 +6,9 @@ DECLARE @limit int = CAST(@p2 AS int);
 DECLARE @after nvarchar(4000) = CAST(@p3 AS nvarchar(max));
 SET XACT_ABORT OFF;
 DECLARE @queue TABLE (turn int NOT NULL PRIMARY KEY, value nvarchar(4000) NOT NULL, named nvarchar(4000) NOT NULL);
-DECLARE @value nvarchar(4000), @found int, @id bigint;
+DECLARE @value nvarchar(4000), @found int, @id bigint, @due datetime2(7);
 DECLARE @head TABLE (n int NOT NULL PRIMARY KEY, value nvarchar(4000) NOT NULL, named nvarchar(4000) NOT NULL, due datetime2(7) NULL, id bigint NOT NULL);
-DECLARE @head_group nvarchar(4000), @head_named nvarchar(4000), @ready int, @due datetime2(7);
+DECLARE @head_group nvarchar(4000), @head_named nvarchar(4000), @ready int;
 DECLARE @next nvarchar(4000), @visited int = 0, @wrapped int = 0;
 IF @after IS NULL
 SELECT TOP (1) @next = g.[grp]
@@ -36,7 +36,7 @@ SET @value = @next;
 SET @visited = @visited + 1;
 BEGIN TRY
 SET @id = NULL;
-SELECT TOP (1) @id = h.[id], @head_group = h.[grp], @head_named = CONVERT(nvarchar(max), h.[grp]), @ready = CASE WHEN (h.[due] IS NULL OR h.[due] <= @now) AND (h.[lease] IS NULL OR h.[lease] <= @now) THEN 1 ELSE 0 END, @due = h.[due]
+SELECT TOP (1) @id = h.[id], @head_group = h.[grp], @head_named = CONVERT(nvarchar(max), h.[grp]), @ready = CASE WHEN (h.[due] IS NULL OR h.[due] <= @now) AND (h.[lease] IS NULL OR h.[lease] <= @now) THEN 1 ELSE 0 END, @due = CONVERT(datetime2(7), SWITCHOFFSET(CONVERT(datetimeoffset(7), h.[due]), '+00:00'))
 FROM [jobs] AS h WITH (ROWLOCK, READCOMMITTEDLOCK, NOWAIT)
 WHERE h.[grp] = @value
 ORDER BY h.[due], h.[id];
@@ -73,7 +73,7 @@ IF @granted >= 0
 BEGIN
 BEGIN TRY
 SET @id = NULL;
-SELECT TOP (1) @id = h.[id]
+SELECT TOP (1) @id = h.[id], @due = CONVERT(datetime2(7), SWITCHOFFSET(CONVERT(datetimeoffset(7), h.[due]), '+00:00'))
 FROM [jobs] AS h WITH (ROWLOCK, READCOMMITTEDLOCK, NOWAIT)
 WHERE h.[grp] = @value AND (CONVERT(nvarchar(max), h.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @value + N'|'
 ORDER BY h.[due], h.[id];
@@ -99,7 +99,7 @@ OUTPUT @turn,
   CONVERT(nvarchar(max), inserted.[pay])
 INTO @claimed (turn, held, id, token, attempt, [group], [key], c0)
 FROM [jobs] AS i WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
-WHERE i.[id] = @id AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @value + N'|' AND (i.[due] IS NULL OR i.[due] <= @now) AND (i.[lease] IS NULL OR i.[lease] <= @now);
+WHERE i.[id] = @id AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @value + N'|' AND (CONVERT(datetime2(7), SWITCHOFFSET(CONVERT(datetimeoffset(7), i.[due]), '+00:00')) = @due OR (CONVERT(datetime2(7), SWITCHOFFSET(CONVERT(datetimeoffset(7), i.[due]), '+00:00')) IS NULL AND @due IS NULL)) AND (i.[due] IS NULL OR i.[due] <= @now) AND (i.[lease] IS NULL OR i.[lease] <= @now);
 END;
 END TRY
 BEGIN CATCH

@@ -6,7 +6,7 @@ DECLARE @limit int = CAST(@p2 AS int);
 DECLARE @group nvarchar(4000) = CAST(@p3 AS nvarchar(max));
 SET XACT_ABORT OFF;
 DECLARE @queue TABLE (turn int NOT NULL PRIMARY KEY, value nvarchar(4000) NOT NULL, named nvarchar(4000) NOT NULL);
-DECLARE @value nvarchar(4000), @found int, @id bigint;
+DECLARE @value nvarchar(4000), @found int, @id bigint, @priority bigint;
 INSERT INTO @queue (turn, value, named)
 SELECT 1, @group, CONVERT(nvarchar(max), @group) WHERE @group IS NOT NULL;
 SET @found = (SELECT COUNT(*) FROM @queue);
@@ -21,12 +21,12 @@ IF @granted >= 0
 BEGIN
 BEGIN TRY
 SET @id = NULL;
-SELECT TOP (1) @id = h.[id]
+SELECT TOP (1) @id = h.[id], @priority = h.[prio]
 FROM [jobs] AS h WITH (ROWLOCK, READCOMMITTEDLOCK, NOWAIT)
 WHERE h.[grp] = @value AND (CONVERT(nvarchar(max), h.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @value + N'|' AND h.[prio] IS NOT NULL
 ORDER BY h.[prio], h.[id];
 IF @id IS NULL
-SELECT TOP (1) @id = h.[id]
+SELECT TOP (1) @id = h.[id], @priority = h.[prio]
 FROM [jobs] AS h WITH (ROWLOCK, READCOMMITTEDLOCK, NOWAIT)
 WHERE h.[grp] = @value AND (CONVERT(nvarchar(max), h.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @value + N'|' AND h.[prio] IS NULL
 ORDER BY h.[prio], h.[id];
@@ -52,7 +52,7 @@ OUTPUT @turn,
   CONVERT(nvarchar(max), inserted.[pay])
 INTO @claimed (turn, held, id, token, attempt, [group], [key], c0)
 FROM [jobs] AS i WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
-WHERE i.[id] = @id AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @value + N'|' AND (i.[due] IS NULL OR i.[due] <= @now) AND (i.[lease] IS NULL OR i.[lease] <= @now);
+WHERE i.[id] = @id AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @value + N'|' AND (i.[prio] = @priority OR (i.[prio] IS NULL AND @priority IS NULL)) AND (i.[due] IS NULL OR i.[due] <= @now) AND (i.[lease] IS NULL OR i.[lease] <= @now);
 END;
 END TRY
 BEGIN CATCH

@@ -5,9 +5,9 @@ DECLARE @now datetime2(7) = SYSUTCDATETIME();
 DECLARE @after uniqueidentifier = CAST(@p2 AS uniqueidentifier);
 SET XACT_ABORT OFF;
 DECLARE @queue TABLE (turn int NOT NULL PRIMARY KEY, value uniqueidentifier NOT NULL, named nvarchar(4000) NOT NULL);
-DECLARE @value uniqueidentifier, @found int, @id uniqueidentifier;
+DECLARE @value uniqueidentifier, @found int, @id uniqueidentifier, @priority bigint, @due datetime2(7);
 DECLARE @head TABLE (n int NOT NULL PRIMARY KEY, value uniqueidentifier NOT NULL, named nvarchar(4000) NOT NULL, priority bigint NULL, due datetime2(7) NULL, id uniqueidentifier NOT NULL);
-DECLARE @head_group uniqueidentifier, @head_named nvarchar(4000), @ready int, @priority bigint, @due datetime2(7);
+DECLARE @head_group uniqueidentifier, @head_named nvarchar(4000), @ready int;
 DECLARE @next uniqueidentifier, @visited int = 0, @wrapped int = 0;
 IF @after IS NULL
 SELECT TOP (1) @next = g.[grp]
@@ -35,12 +35,12 @@ SET @value = @next;
 SET @visited = @visited + 1;
 BEGIN TRY
 SET @id = NULL;
-SELECT TOP (1) @id = h.[id], @head_group = h.[grp], @head_named = LOWER(CONVERT(varchar(36), h.[grp])), @ready = CASE WHEN (h.[due] IS NULL OR h.[due] <= @now) THEN 1 ELSE 0 END, @priority = h.[prio], @due = h.[due]
+SELECT TOP (1) @id = h.[id], @head_group = h.[grp], @head_named = LOWER(CONVERT(varchar(36), h.[grp])), @ready = CASE WHEN (h.[due] IS NULL OR h.[due] <= @now) THEN 1 ELSE 0 END, @priority = h.[prio], @due = CONVERT(datetime2(7), SWITCHOFFSET(CONVERT(datetimeoffset(7), h.[due]), '+00:00'))
 FROM [jobs] AS h WITH (ROWLOCK, READCOMMITTEDLOCK, NOWAIT)
 WHERE h.[grp] = @value AND h.[done] IS NULL AND h.[prio] IS NOT NULL
 ORDER BY h.[prio], h.[due], h.[id];
 IF @id IS NULL
-SELECT TOP (1) @id = h.[id], @head_group = h.[grp], @head_named = LOWER(CONVERT(varchar(36), h.[grp])), @ready = CASE WHEN (h.[due] IS NULL OR h.[due] <= @now) THEN 1 ELSE 0 END, @priority = h.[prio], @due = h.[due]
+SELECT TOP (1) @id = h.[id], @head_group = h.[grp], @head_named = LOWER(CONVERT(varchar(36), h.[grp])), @ready = CASE WHEN (h.[due] IS NULL OR h.[due] <= @now) THEN 1 ELSE 0 END, @priority = h.[prio], @due = CONVERT(datetime2(7), SWITCHOFFSET(CONVERT(datetimeoffset(7), h.[due]), '+00:00'))
 FROM [jobs] AS h WITH (ROWLOCK, READCOMMITTEDLOCK, NOWAIT)
 WHERE h.[grp] = @value AND h.[done] IS NULL AND h.[prio] IS NULL
 ORDER BY h.[prio], h.[due], h.[id];
@@ -77,12 +77,12 @@ IF @granted >= 0
 BEGIN
 BEGIN TRY
 SET @id = NULL;
-SELECT TOP (1) @id = h.[id]
+SELECT TOP (1) @id = h.[id], @priority = h.[prio], @due = CONVERT(datetime2(7), SWITCHOFFSET(CONVERT(datetimeoffset(7), h.[due]), '+00:00'))
 FROM [jobs] AS h WITH (ROWLOCK, READCOMMITTEDLOCK, NOWAIT)
 WHERE h.[grp] = @value AND h.[done] IS NULL AND h.[prio] IS NOT NULL
 ORDER BY h.[prio], h.[due], h.[id];
 IF @id IS NULL
-SELECT TOP (1) @id = h.[id]
+SELECT TOP (1) @id = h.[id], @priority = h.[prio], @due = CONVERT(datetime2(7), SWITCHOFFSET(CONVERT(datetimeoffset(7), h.[due]), '+00:00'))
 FROM [jobs] AS h WITH (ROWLOCK, READCOMMITTEDLOCK, NOWAIT)
 WHERE h.[grp] = @value AND h.[done] IS NULL AND h.[prio] IS NULL
 ORDER BY h.[prio], h.[due], h.[id];
@@ -95,7 +95,7 @@ SELECT @turn,
   LOWER(CONVERT(varchar(36), i.[grp])),
   LOWER(CONVERT(varchar(36), i.[grp]))
 FROM [jobs] AS i WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
-WHERE i.[id] = @id AND i.[grp] = @value AND i.[done] IS NULL AND (i.[due] IS NULL OR i.[due] <= @now);
+WHERE i.[id] = @id AND i.[grp] = @value AND (i.[prio] = @priority OR (i.[prio] IS NULL AND @priority IS NULL)) AND (CONVERT(datetime2(7), SWITCHOFFSET(CONVERT(datetimeoffset(7), i.[due]), '+00:00')) = @due OR (CONVERT(datetime2(7), SWITCHOFFSET(CONVERT(datetimeoffset(7), i.[due]), '+00:00')) IS NULL AND @due IS NULL)) AND i.[done] IS NULL AND (i.[due] IS NULL OR i.[due] <= @now);
 END TRY
 BEGIN CATCH
 IF ERROR_NUMBER() <> 1222 OR XACT_STATE() = -1 THROW;

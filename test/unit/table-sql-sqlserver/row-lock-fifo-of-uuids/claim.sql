@@ -5,7 +5,7 @@ DECLARE @now datetime2(7) = SYSUTCDATETIME();
 DECLARE @group uniqueidentifier = CAST(@p2 AS uniqueidentifier);
 SET XACT_ABORT OFF;
 DECLARE @queue TABLE (turn int NOT NULL PRIMARY KEY, value uniqueidentifier NOT NULL, named nvarchar(4000) NOT NULL);
-DECLARE @value uniqueidentifier, @found int, @id uniqueidentifier;
+DECLARE @value uniqueidentifier, @found int, @id uniqueidentifier, @priority bigint, @due datetime2(7);
 INSERT INTO @queue (turn, value, named)
 SELECT 1, @group, LOWER(CONVERT(varchar(36), @group)) WHERE @group IS NOT NULL;
 SET @found = (SELECT COUNT(*) FROM @queue);
@@ -20,12 +20,12 @@ IF @granted >= 0
 BEGIN
 BEGIN TRY
 SET @id = NULL;
-SELECT TOP (1) @id = h.[id]
+SELECT TOP (1) @id = h.[id], @priority = h.[prio], @due = CONVERT(datetime2(7), SWITCHOFFSET(CONVERT(datetimeoffset(7), h.[due]), '+00:00'))
 FROM [jobs] AS h WITH (ROWLOCK, READCOMMITTEDLOCK, NOWAIT)
 WHERE h.[grp] = @value AND h.[done] IS NULL AND h.[prio] IS NOT NULL
 ORDER BY h.[prio], h.[due], h.[id];
 IF @id IS NULL
-SELECT TOP (1) @id = h.[id]
+SELECT TOP (1) @id = h.[id], @priority = h.[prio], @due = CONVERT(datetime2(7), SWITCHOFFSET(CONVERT(datetimeoffset(7), h.[due]), '+00:00'))
 FROM [jobs] AS h WITH (ROWLOCK, READCOMMITTEDLOCK, NOWAIT)
 WHERE h.[grp] = @value AND h.[done] IS NULL AND h.[prio] IS NULL
 ORDER BY h.[prio], h.[due], h.[id];
@@ -38,7 +38,7 @@ SELECT @turn,
   LOWER(CONVERT(varchar(36), i.[grp])),
   LOWER(CONVERT(varchar(36), i.[grp]))
 FROM [jobs] AS i WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
-WHERE i.[id] = @id AND i.[grp] = @value AND i.[done] IS NULL AND (i.[due] IS NULL OR i.[due] <= @now);
+WHERE i.[id] = @id AND i.[grp] = @value AND (i.[prio] = @priority OR (i.[prio] IS NULL AND @priority IS NULL)) AND (CONVERT(datetime2(7), SWITCHOFFSET(CONVERT(datetimeoffset(7), i.[due]), '+00:00')) = @due OR (CONVERT(datetime2(7), SWITCHOFFSET(CONVERT(datetimeoffset(7), i.[due]), '+00:00')) IS NULL AND @due IS NULL)) AND i.[done] IS NULL AND (i.[due] IS NULL OR i.[due] <= @now);
 END TRY
 BEGIN CATCH
 IF ERROR_NUMBER() <> 1222 OR XACT_STATE() = -1 THROW;

@@ -5,7 +5,7 @@ DECLARE @now datetime2(7) = SYSUTCDATETIME();
 DECLARE @group nvarchar(4000) = CAST(@p2 AS nvarchar(max));
 SET XACT_ABORT OFF;
 DECLARE @queue TABLE (turn int NOT NULL PRIMARY KEY, value nvarchar(4000) NOT NULL, named nvarchar(4000) NOT NULL);
-DECLARE @value nvarchar(4000), @found int, @id bigint;
+DECLARE @value nvarchar(4000), @found int, @id bigint, @due datetime2(7);
 INSERT INTO @queue (turn, value, named)
 SELECT 1, @group, CONVERT(nvarchar(max), @group) WHERE @group IS NOT NULL;
 SET @found = (SELECT COUNT(*) FROM @queue);
@@ -20,7 +20,7 @@ IF @granted >= 0
 BEGIN
 BEGIN TRY
 SET @id = NULL;
-SELECT TOP (1) @id = h.[id]
+SELECT TOP (1) @id = h.[id], @due = CONVERT(datetime2(7), SWITCHOFFSET(CONVERT(datetimeoffset(7), h.[due]), '+00:00'))
 FROM [app].[jobs] AS h WITH (ROWLOCK, READCOMMITTEDLOCK, NOWAIT)
 WHERE h.[grp] = @value AND (CONVERT(nvarchar(max), h.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @value + N'|'
 ORDER BY h.[due], h.[id];
@@ -34,7 +34,7 @@ SELECT @turn,
   CONVERT(nvarchar(max), i.[grp]),
   CONVERT(nvarchar(max), i.[pay])
 FROM [app].[jobs] AS i WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
-WHERE i.[id] = @id AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @value + N'|' AND (i.[due] IS NULL OR i.[due] <= @now);
+WHERE i.[id] = @id AND (CONVERT(nvarchar(max), i.[grp]) + N'|') COLLATE Latin1_General_BIN2 = @value + N'|' AND (CONVERT(datetime2(7), SWITCHOFFSET(CONVERT(datetimeoffset(7), i.[due]), '+00:00')) = @due OR (CONVERT(datetime2(7), SWITCHOFFSET(CONVERT(datetimeoffset(7), i.[due]), '+00:00')) IS NULL AND @due IS NULL)) AND (i.[due] IS NULL OR i.[due] <= @now);
 END TRY
 BEGIN CATCH
 IF ERROR_NUMBER() <> 1222 OR XACT_STATE() = -1 THROW;
