@@ -7,6 +7,7 @@ export const TARGETS = {
   mysql2: "MariaDB<br>mysql2",
   mariadb: "MariaDB<br>mariadb",
   "mysql2 on MySQL": "MySQL<br>mysql2",
+  "mariadb on MySQL": "MySQL<br>mariadb",
   mssql: "SQL Server<br>mssql",
   "sqlite file": "SQLite<br>file",
   "sqlite in memory": "SQLite<br>in memory",
@@ -87,6 +88,7 @@ export const POINTS = {
 
 const EMBEDDED = ["pglite", "sqlite file", "sqlite in memory"];
 const SQLITE = ["sqlite file", "sqlite in memory"];
+const MYSQL = ["mysql2", "mariadb", "mysql2 on MySQL", "mariadb on MySQL"];
 
 /** Why a point cannot be shown somewhere. */
 export const REASONS = [
@@ -112,7 +114,7 @@ export const REASONS = [
     mark: "d",
     text: "An error undoes its statement, and aborts no transaction.",
     points: new Set([64]),
-    targets: new Set(["mysql2", "mariadb", "mysql2 on MySQL", "mssql", ...SQLITE]),
+    targets: new Set([...MYSQL, "mssql", ...SQLITE]),
   },
   {
     mark: "e",
@@ -128,8 +130,8 @@ export const REASONS = [
   },
   {
     mark: "g",
-    text: "No server was at hand: `MYSQL_URL` and `MSSQL_URL` lead to them.",
+    text: "No server was at hand: `MSSQL_URL` leads to one.",
     points: new Set(Object.keys(POINTS).map(Number)),
-    targets: new Set(["mysql2 on MySQL", "mssql"]),
+    targets: new Set(["mssql"]),
   },
 ];
