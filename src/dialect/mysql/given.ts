@@ -1,6 +1,7 @@
 /**
- * Rows that a statement is given, as one parameter: a JSON array of `[id, token, attempt, delay, reason,
- * place]`, which JSON_TABLE takes apart. In the order of their ids, in which every statement locks them.
+ * Rows that a statement is given, as one parameter: a JSON array of objects, which JSON_TABLE takes apart. In the
+ * order of their ids, in which every statement locks them. What a row does not have is left out: an UPDATE or a
+ * DELETE of MySQL 8.0.19 refuses a null where JSON_TABLE expects a number.
  */
 import type { Values } from "../statement.ts";
 
@@ -12,13 +13,18 @@ export function givenCount({ ids }: Values): number {
 export function givenText(values: Values): string {
   const { attempts, delaysMs, ids, reasons, tokens } = values;
   if (!Array.isArray(ids)) throw new TypeError("the statement needs a list of ids");
-  const rows = ids.map((id, place) => {
-    const lists = [tokens, attempts, delaysMs, reasons];
-    const rest = lists.map((list) => (Array.isArray(list) ? (list[place] ?? null) : null));
-    return { id, rest: [...rest, place] };
-  });
+  const at = (list: unknown, place: number): unknown =>
+    Array.isArray(list) ? (list[place] ?? undefined) : undefined;
+  const rows = ids.map((id, place) => ({
+    id,
+    token: at(tokens, place),
+    attempt: at(attempts, place),
+    delay: at(delaysMs, place),
+    reason: at(reasons, place),
+    place,
+  }));
   rows.sort((a, b) => compareIds(String(a.id), String(b.id)));
-  return JSON.stringify(rows.map(({ id, rest }) => [id, ...rest]));
+  return JSON.stringify(rows);
 }
 
 /** Any order will do that is the same in every statement. */

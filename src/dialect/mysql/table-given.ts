@@ -23,17 +23,17 @@ export function given(sql: TableSql, more = ""): string {
   const id = sql.hasTextId ? "VARCHAR(768)" : (sql.exactId ?? "BIGINT");
   return `(SELECT * FROM JSON_TABLE(${sql.param("given")}, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id ${id} PATH '$[0]',
-  token VARCHAR(40) PATH '$[1]',
-  attempt BIGINT PATH '$[2]',
-  delay DECIMAL(30, 3) PATH '$[3]',
-  reason LONGTEXT PATH '$[4]'${more}
+  id ${id} PATH '$.id',
+  token VARCHAR(40) PATH '$.token',
+  attempt BIGINT PATH '$.attempt',
+  delay DECIMAL(30, 3) PATH '$.delay',
+  reason LONGTEXT PATH '$.reason'${more}
 )) AS listed) AS g`;
 }
 
 /** The same, with the place that each has among those that were given. */
 export function givenInPlace(sql: TableSql): string {
-  return given(sql, ",\n  place BIGINT PATH '$[5]'");
+  return given(sql, ",\n  place BIGINT PATH '$.place'");
 }
 
 /**
@@ -47,7 +47,7 @@ export function isGiven(sql: TableSql): string {
 /** The id of the given row `g`. */
 export function givenId(sql: TableSql): string {
   if (!sql.hasTextId) return "g.id";
-  return `JSON_UNQUOTE(JSON_EXTRACT(${sql.param("given")}, CONCAT('$[', g.n - 1, '][0]')))`;
+  return `JSON_UNQUOTE(JSON_EXTRACT(${sql.param("given")}, CONCAT('$[', g.n - 1, '].id')))`;
 }
 
 /** The row called `i` is the given one, and ours. */

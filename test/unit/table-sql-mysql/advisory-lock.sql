@@ -6,22 +6,22 @@ WHERE i.`id` = CAST(? AS DECIMAL(20));
 SELECT CAST(i.`id` AS CHAR) AS id
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id DECIMAL(20) PATH '$[0]',
-  token VARCHAR(40) PATH '$[1]',
-  attempt BIGINT PATH '$[2]',
-  delay DECIMAL(30, 3) PATH '$[3]',
-  reason LONGTEXT PATH '$[4]'
+  id DECIMAL(20) PATH '$.id',
+  token VARCHAR(40) PATH '$.token',
+  attempt BIGINT PATH '$.attempt',
+  delay DECIMAL(30, 3) PATH '$.delay',
+  reason LONGTEXT PATH '$.reason'
 )) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
 FOR UPDATE;
 
 -- ack, 3: given
 DELETE i FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id DECIMAL(20) PATH '$[0]',
-  token VARCHAR(40) PATH '$[1]',
-  attempt BIGINT PATH '$[2]',
-  delay DECIMAL(30, 3) PATH '$[3]',
-  reason LONGTEXT PATH '$[4]'
+  id DECIMAL(20) PATH '$.id',
+  token VARCHAR(40) PATH '$.token',
+  attempt BIGINT PATH '$.attempt',
+  delay DECIMAL(30, 3) PATH '$.delay',
+  reason LONGTEXT PATH '$.reason'
 )) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id;
 
 -- candidates: group, group, keys, group, group, keys, limit
@@ -99,11 +99,11 @@ SELECT COALESCE(RELEASE_LOCK(?), 0) AS released;
 -- claim, 5: given
 UPDATE (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id DECIMAL(20) PATH '$[0]',
-  token VARCHAR(40) PATH '$[1]',
-  attempt BIGINT PATH '$[2]',
-  delay DECIMAL(30, 3) PATH '$[3]',
-  reason LONGTEXT PATH '$[4]'
+  id DECIMAL(20) PATH '$.id',
+  token VARCHAR(40) PATH '$.token',
+  attempt BIGINT PATH '$.attempt',
+  delay DECIMAL(30, 3) PATH '$.delay',
+  reason LONGTEXT PATH '$.reason'
 )) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
 SET i.`att` = LEAST(COALESCE(i.`att`, 1), 32767 - 1) + 1;
 
@@ -136,11 +136,11 @@ ORDER BY c.ORDINAL_POSITION;
 SELECT CAST(i.`id` AS CHAR) AS id
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id DECIMAL(20) PATH '$[0]',
-  token VARCHAR(40) PATH '$[1]',
-  attempt BIGINT PATH '$[2]',
-  delay DECIMAL(30, 3) PATH '$[3]',
-  reason LONGTEXT PATH '$[4]'
+  id DECIMAL(20) PATH '$.id',
+  token VARCHAR(40) PATH '$.token',
+  attempt BIGINT PATH '$.attempt',
+  delay DECIMAL(30, 3) PATH '$.delay',
+  reason LONGTEXT PATH '$.reason'
 )) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
 FOR UPDATE;
 
@@ -149,21 +149,21 @@ INSERT INTO `graves` (`pay`, `tries`, `reason`)
 SELECT i.`pay`, 1, g.reason
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id DECIMAL(20) PATH '$[0]',
-  token VARCHAR(40) PATH '$[1]',
-  attempt BIGINT PATH '$[2]',
-  delay DECIMAL(30, 3) PATH '$[3]',
-  reason LONGTEXT PATH '$[4]'
+  id DECIMAL(20) PATH '$.id',
+  token VARCHAR(40) PATH '$.token',
+  attempt BIGINT PATH '$.attempt',
+  delay DECIMAL(30, 3) PATH '$.delay',
+  reason LONGTEXT PATH '$.reason'
 )) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id;
 
 -- deadLetter, 3: given
 DELETE i FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id DECIMAL(20) PATH '$[0]',
-  token VARCHAR(40) PATH '$[1]',
-  attempt BIGINT PATH '$[2]',
-  delay DECIMAL(30, 3) PATH '$[3]',
-  reason LONGTEXT PATH '$[4]'
+  id DECIMAL(20) PATH '$.id',
+  token VARCHAR(40) PATH '$.token',
+  attempt BIGINT PATH '$.attempt',
+  delay DECIMAL(30, 3) PATH '$.delay',
+  reason LONGTEXT PATH '$.reason'
 )) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id;
 
 -- insert, 1: r0c0, r0c1, r0c2, r1c0, r1c1, r1c2
@@ -180,22 +180,22 @@ WHERE i.`id` = CAST(? AS DECIMAL(20));
 SELECT CAST(i.`id` AS CHAR) AS id
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id DECIMAL(20) PATH '$[0]',
-  token VARCHAR(40) PATH '$[1]',
-  attempt BIGINT PATH '$[2]',
-  delay DECIMAL(30, 3) PATH '$[3]',
-  reason LONGTEXT PATH '$[4]'
+  id DECIMAL(20) PATH '$.id',
+  token VARCHAR(40) PATH '$.token',
+  attempt BIGINT PATH '$.attempt',
+  delay DECIMAL(30, 3) PATH '$.delay',
+  reason LONGTEXT PATH '$.reason'
 )) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
 FOR UPDATE;
 
 -- release, 3: given
 UPDATE (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id DECIMAL(20) PATH '$[0]',
-  token VARCHAR(40) PATH '$[1]',
-  attempt BIGINT PATH '$[2]',
-  delay DECIMAL(30, 3) PATH '$[3]',
-  reason LONGTEXT PATH '$[4]'
+  id DECIMAL(20) PATH '$.id',
+  token VARCHAR(40) PATH '$.token',
+  attempt BIGINT PATH '$.attempt',
+  delay DECIMAL(30, 3) PATH '$.delay',
+  reason LONGTEXT PATH '$.reason'
 )) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
 SET i.`att` = GREATEST(i.`att` - 1, 1);
 
@@ -208,22 +208,22 @@ WHERE i.`id` = CAST(? AS DECIMAL(20));
 SELECT CAST(i.`id` AS CHAR) AS id
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id DECIMAL(20) PATH '$[0]',
-  token VARCHAR(40) PATH '$[1]',
-  attempt BIGINT PATH '$[2]',
-  delay DECIMAL(30, 3) PATH '$[3]',
-  reason LONGTEXT PATH '$[4]'
+  id DECIMAL(20) PATH '$.id',
+  token VARCHAR(40) PATH '$.token',
+  attempt BIGINT PATH '$.attempt',
+  delay DECIMAL(30, 3) PATH '$.delay',
+  reason LONGTEXT PATH '$.reason'
 )) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
 FOR UPDATE;
 
 -- retryAfter, 3: given
 UPDATE (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id DECIMAL(20) PATH '$[0]',
-  token VARCHAR(40) PATH '$[1]',
-  attempt BIGINT PATH '$[2]',
-  delay DECIMAL(30, 3) PATH '$[3]',
-  reason LONGTEXT PATH '$[4]'
+  id DECIMAL(20) PATH '$.id',
+  token VARCHAR(40) PATH '$.token',
+  attempt BIGINT PATH '$.attempt',
+  delay DECIMAL(30, 3) PATH '$.delay',
+  reason LONGTEXT PATH '$.reason'
 )) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
 SET i.`due` = TIMESTAMPADD(MICROSECOND, CAST(LEAST(g.delay, 189000000000000) * 1000 AS SIGNED), UTC_TIMESTAMP(6));
 
@@ -237,12 +237,12 @@ SELECT CAST(i.`id` AS CHAR) AS id,
   g.place AS turn
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id DECIMAL(20) PATH '$[0]',
-  token VARCHAR(40) PATH '$[1]',
-  attempt BIGINT PATH '$[2]',
-  delay DECIMAL(30, 3) PATH '$[3]',
-  reason LONGTEXT PATH '$[4]',
-  place BIGINT PATH '$[5]'
+  id DECIMAL(20) PATH '$.id',
+  token VARCHAR(40) PATH '$.token',
+  attempt BIGINT PATH '$.attempt',
+  delay DECIMAL(30, 3) PATH '$.delay',
+  reason LONGTEXT PATH '$.reason',
+  place BIGINT PATH '$.place'
 )) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
 WHERE CAST(CONVERT(i.`grp` USING utf8mb4) AS BINARY) = CAST(CONVERT(? USING utf8mb4) AS BINARY) AND (i.`due` IS NULL OR i.`due` <= UTC_TIMESTAMP(6)) AND CAST(CONVERT(CONCAT('job-', COALESCE(CAST(i.`id` AS CHAR), ''), '/', COALESCE(CAST(i.`grp` AS CHAR), '')) USING utf8mb4) AS BINARY) = CAST(CONVERT(? USING utf8mb4) AS BINARY)
 FOR UPDATE SKIP LOCKED;
@@ -250,11 +250,11 @@ FOR UPDATE SKIP LOCKED;
 -- take, 2: given
 UPDATE (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id DECIMAL(20) PATH '$[0]',
-  token VARCHAR(40) PATH '$[1]',
-  attempt BIGINT PATH '$[2]',
-  delay DECIMAL(30, 3) PATH '$[3]',
-  reason LONGTEXT PATH '$[4]'
+  id DECIMAL(20) PATH '$.id',
+  token VARCHAR(40) PATH '$.token',
+  attempt BIGINT PATH '$.attempt',
+  delay DECIMAL(30, 3) PATH '$.delay',
+  reason LONGTEXT PATH '$.reason'
 )) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
 SET i.`att` = LEAST(COALESCE(i.`att`, 1), 32767 - 1) + 1;
 

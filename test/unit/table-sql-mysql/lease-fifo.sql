@@ -6,22 +6,22 @@ WHERE i.`id` = CAST(? AS DECIMAL(20)) AND i.`lease` = CAST(? AS DATETIME(6)) AND
 SELECT CAST(i.`id` AS CHAR) AS id
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id DECIMAL(20) PATH '$[0]',
-  token VARCHAR(40) PATH '$[1]',
-  attempt BIGINT PATH '$[2]',
-  delay DECIMAL(30, 3) PATH '$[3]',
-  reason LONGTEXT PATH '$[4]'
+  id DECIMAL(20) PATH '$.id',
+  token VARCHAR(40) PATH '$.token',
+  attempt BIGINT PATH '$.attempt',
+  delay DECIMAL(30, 3) PATH '$.delay',
+  reason LONGTEXT PATH '$.reason'
 )) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`att` = g.attempt
 FOR UPDATE;
 
 -- ack, 3: given
 DELETE i FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id DECIMAL(20) PATH '$[0]',
-  token VARCHAR(40) PATH '$[1]',
-  attempt BIGINT PATH '$[2]',
-  delay DECIMAL(30, 3) PATH '$[3]',
-  reason LONGTEXT PATH '$[4]'
+  id DECIMAL(20) PATH '$.id',
+  token VARCHAR(40) PATH '$.token',
+  attempt BIGINT PATH '$.attempt',
+  delay DECIMAL(30, 3) PATH '$.delay',
+  reason LONGTEXT PATH '$.reason'
 )) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id;
 
 -- ackOrFail, 1: id, token, attempt
@@ -32,22 +32,22 @@ WHERE i.`id` = CAST(? AS DECIMAL(20)) AND i.`lease` = CAST(? AS DATETIME(6)) AND
 SELECT CAST(i.`id` AS CHAR) AS id
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id DECIMAL(20) PATH '$[0]',
-  token VARCHAR(40) PATH '$[1]',
-  attempt BIGINT PATH '$[2]',
-  delay DECIMAL(30, 3) PATH '$[3]',
-  reason LONGTEXT PATH '$[4]'
+  id DECIMAL(20) PATH '$.id',
+  token VARCHAR(40) PATH '$.token',
+  attempt BIGINT PATH '$.attempt',
+  delay DECIMAL(30, 3) PATH '$.delay',
+  reason LONGTEXT PATH '$.reason'
 )) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`att` = g.attempt
 FOR UPDATE;
 
 -- ackOrFail, 3: given
 DELETE i FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id DECIMAL(20) PATH '$[0]',
-  token VARCHAR(40) PATH '$[1]',
-  attempt BIGINT PATH '$[2]',
-  delay DECIMAL(30, 3) PATH '$[3]',
-  reason LONGTEXT PATH '$[4]'
+  id DECIMAL(20) PATH '$.id',
+  token VARCHAR(40) PATH '$.token',
+  attempt BIGINT PATH '$.attempt',
+  delay DECIMAL(30, 3) PATH '$.delay',
+  reason LONGTEXT PATH '$.reason'
 )) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id;
 
 -- claim, 1: leaseMs, group, group, group, group, limit
@@ -82,11 +82,11 @@ FOR UPDATE SKIP LOCKED;
 SELECT CAST(o.`id` AS CHAR) AS id, CAST(i.`id` AS CHAR) AS head
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id DECIMAL(20) PATH '$[0]',
-  token VARCHAR(40) PATH '$[1]',
-  attempt BIGINT PATH '$[2]',
-  delay DECIMAL(30, 3) PATH '$[3]',
-  reason LONGTEXT PATH '$[4]'
+  id DECIMAL(20) PATH '$.id',
+  token VARCHAR(40) PATH '$.token',
+  attempt BIGINT PATH '$.attempt',
+  delay DECIMAL(30, 3) PATH '$.delay',
+  reason LONGTEXT PATH '$.reason'
 )) AS listed) AS g
 STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
 STRAIGHT_JOIN `jobs` AS o ON o.`grp` = i.`grp` AND o.`lease` IS NOT NULL
@@ -96,11 +96,11 @@ WHERE o.`id` <> i.`id`;
 SELECT CAST(i.`id` AS CHAR) AS id
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id DECIMAL(20) PATH '$[0]',
-  token VARCHAR(40) PATH '$[1]',
-  attempt BIGINT PATH '$[2]',
-  delay DECIMAL(30, 3) PATH '$[3]',
-  reason LONGTEXT PATH '$[4]'
+  id DECIMAL(20) PATH '$.id',
+  token VARCHAR(40) PATH '$.token',
+  attempt BIGINT PATH '$.attempt',
+  delay DECIMAL(30, 3) PATH '$.delay',
+  reason LONGTEXT PATH '$.reason'
 )) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
 WHERE i.`lease` <= UTC_TIMESTAMP(6)
 FOR UPDATE SKIP LOCKED;
@@ -108,22 +108,22 @@ FOR UPDATE SKIP LOCKED;
 -- claim, 4: given
 UPDATE (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id DECIMAL(20) PATH '$[0]',
-  token VARCHAR(40) PATH '$[1]',
-  attempt BIGINT PATH '$[2]',
-  delay DECIMAL(30, 3) PATH '$[3]',
-  reason LONGTEXT PATH '$[4]'
+  id DECIMAL(20) PATH '$.id',
+  token VARCHAR(40) PATH '$.token',
+  attempt BIGINT PATH '$.attempt',
+  delay DECIMAL(30, 3) PATH '$.delay',
+  reason LONGTEXT PATH '$.reason'
 )) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
 SET i.`lease` = NULL;
 
 -- claim, 5: given
 UPDATE (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id DECIMAL(20) PATH '$[0]',
-  token VARCHAR(40) PATH '$[1]',
-  attempt BIGINT PATH '$[2]',
-  delay DECIMAL(30, 3) PATH '$[3]',
-  reason LONGTEXT PATH '$[4]'
+  id DECIMAL(20) PATH '$.id',
+  token VARCHAR(40) PATH '$.token',
+  attempt BIGINT PATH '$.attempt',
+  delay DECIMAL(30, 3) PATH '$.delay',
+  reason LONGTEXT PATH '$.reason'
 )) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
 SET i.`lease` = CAST(g.token AS DATETIME(6)),
     i.`att` = LEAST(COALESCE(i.`att`, 1), 32767 - 1) + 1;
@@ -188,11 +188,11 @@ FOR UPDATE SKIP LOCKED;
 SELECT CAST(o.`id` AS CHAR) AS id, CAST(i.`id` AS CHAR) AS head
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id DECIMAL(20) PATH '$[0]',
-  token VARCHAR(40) PATH '$[1]',
-  attempt BIGINT PATH '$[2]',
-  delay DECIMAL(30, 3) PATH '$[3]',
-  reason LONGTEXT PATH '$[4]'
+  id DECIMAL(20) PATH '$.id',
+  token VARCHAR(40) PATH '$.token',
+  attempt BIGINT PATH '$.attempt',
+  delay DECIMAL(30, 3) PATH '$.delay',
+  reason LONGTEXT PATH '$.reason'
 )) AS listed) AS g
 STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
 STRAIGHT_JOIN `jobs` AS o ON o.`grp` = i.`grp` AND o.`lease` IS NOT NULL
@@ -202,11 +202,11 @@ WHERE o.`id` <> i.`id`;
 SELECT CAST(i.`id` AS CHAR) AS id
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id DECIMAL(20) PATH '$[0]',
-  token VARCHAR(40) PATH '$[1]',
-  attempt BIGINT PATH '$[2]',
-  delay DECIMAL(30, 3) PATH '$[3]',
-  reason LONGTEXT PATH '$[4]'
+  id DECIMAL(20) PATH '$.id',
+  token VARCHAR(40) PATH '$.token',
+  attempt BIGINT PATH '$.attempt',
+  delay DECIMAL(30, 3) PATH '$.delay',
+  reason LONGTEXT PATH '$.reason'
 )) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
 WHERE i.`lease` <= UTC_TIMESTAMP(6)
 FOR UPDATE SKIP LOCKED;
@@ -214,22 +214,22 @@ FOR UPDATE SKIP LOCKED;
 -- claim of every group, 4: given
 UPDATE (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id DECIMAL(20) PATH '$[0]',
-  token VARCHAR(40) PATH '$[1]',
-  attempt BIGINT PATH '$[2]',
-  delay DECIMAL(30, 3) PATH '$[3]',
-  reason LONGTEXT PATH '$[4]'
+  id DECIMAL(20) PATH '$.id',
+  token VARCHAR(40) PATH '$.token',
+  attempt BIGINT PATH '$.attempt',
+  delay DECIMAL(30, 3) PATH '$.delay',
+  reason LONGTEXT PATH '$.reason'
 )) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
 SET i.`lease` = NULL;
 
 -- claim of every group, 5: given
 UPDATE (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id DECIMAL(20) PATH '$[0]',
-  token VARCHAR(40) PATH '$[1]',
-  attempt BIGINT PATH '$[2]',
-  delay DECIMAL(30, 3) PATH '$[3]',
-  reason LONGTEXT PATH '$[4]'
+  id DECIMAL(20) PATH '$.id',
+  token VARCHAR(40) PATH '$.token',
+  attempt BIGINT PATH '$.attempt',
+  delay DECIMAL(30, 3) PATH '$.delay',
+  reason LONGTEXT PATH '$.reason'
 )) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
 SET i.`lease` = CAST(g.token AS DATETIME(6)),
     i.`att` = LEAST(COALESCE(i.`att`, 1), 32767 - 1) + 1;
@@ -263,11 +263,11 @@ ORDER BY c.ORDINAL_POSITION;
 SELECT CAST(i.`id` AS CHAR) AS id
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id DECIMAL(20) PATH '$[0]',
-  token VARCHAR(40) PATH '$[1]',
-  attempt BIGINT PATH '$[2]',
-  delay DECIMAL(30, 3) PATH '$[3]',
-  reason LONGTEXT PATH '$[4]'
+  id DECIMAL(20) PATH '$.id',
+  token VARCHAR(40) PATH '$.token',
+  attempt BIGINT PATH '$.attempt',
+  delay DECIMAL(30, 3) PATH '$.delay',
+  reason LONGTEXT PATH '$.reason'
 )) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`att` = g.attempt
 FOR UPDATE;
 
@@ -276,21 +276,21 @@ INSERT INTO `graves` (`pay`, `tries`, `reason`)
 SELECT i.`pay`, 1, g.reason
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id DECIMAL(20) PATH '$[0]',
-  token VARCHAR(40) PATH '$[1]',
-  attempt BIGINT PATH '$[2]',
-  delay DECIMAL(30, 3) PATH '$[3]',
-  reason LONGTEXT PATH '$[4]'
+  id DECIMAL(20) PATH '$.id',
+  token VARCHAR(40) PATH '$.token',
+  attempt BIGINT PATH '$.attempt',
+  delay DECIMAL(30, 3) PATH '$.delay',
+  reason LONGTEXT PATH '$.reason'
 )) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id;
 
 -- deadLetter, 3: given
 DELETE i FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id DECIMAL(20) PATH '$[0]',
-  token VARCHAR(40) PATH '$[1]',
-  attempt BIGINT PATH '$[2]',
-  delay DECIMAL(30, 3) PATH '$[3]',
-  reason LONGTEXT PATH '$[4]'
+  id DECIMAL(20) PATH '$.id',
+  token VARCHAR(40) PATH '$.token',
+  attempt BIGINT PATH '$.attempt',
+  delay DECIMAL(30, 3) PATH '$.delay',
+  reason LONGTEXT PATH '$.reason'
 )) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id;
 
 -- extend, 1: leaseMs, given
@@ -298,11 +298,11 @@ SELECT CAST(i.`id` AS CHAR) AS id,
   CAST(TIMESTAMPADD(MICROSECOND, CAST(LEAST(CAST(? AS DECIMAL(30, 3)), 189000000000000) * 1000 AS SIGNED), UTC_TIMESTAMP(6)) AS CHAR) AS token
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id DECIMAL(20) PATH '$[0]',
-  token VARCHAR(40) PATH '$[1]',
-  attempt BIGINT PATH '$[2]',
-  delay DECIMAL(30, 3) PATH '$[3]',
-  reason LONGTEXT PATH '$[4]'
+  id DECIMAL(20) PATH '$.id',
+  token VARCHAR(40) PATH '$.token',
+  attempt BIGINT PATH '$.attempt',
+  delay DECIMAL(30, 3) PATH '$.delay',
+  reason LONGTEXT PATH '$.reason'
 )) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`att` = g.attempt AND i.`lease` > UTC_TIMESTAMP(6)
 FOR UPDATE SKIP LOCKED;
 
@@ -310,21 +310,21 @@ FOR UPDATE SKIP LOCKED;
 SELECT CAST(i.`id` AS CHAR) AS id
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id DECIMAL(20) PATH '$[0]',
-  token VARCHAR(40) PATH '$[1]',
-  attempt BIGINT PATH '$[2]',
-  delay DECIMAL(30, 3) PATH '$[3]',
-  reason LONGTEXT PATH '$[4]'
+  id DECIMAL(20) PATH '$.id',
+  token VARCHAR(40) PATH '$.token',
+  attempt BIGINT PATH '$.attempt',
+  delay DECIMAL(30, 3) PATH '$.delay',
+  reason LONGTEXT PATH '$.reason'
 )) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`att` = g.attempt AND i.`lease` > UTC_TIMESTAMP(6);
 
 -- extend, 3: given
 UPDATE (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id DECIMAL(20) PATH '$[0]',
-  token VARCHAR(40) PATH '$[1]',
-  attempt BIGINT PATH '$[2]',
-  delay DECIMAL(30, 3) PATH '$[3]',
-  reason LONGTEXT PATH '$[4]'
+  id DECIMAL(20) PATH '$.id',
+  token VARCHAR(40) PATH '$.token',
+  attempt BIGINT PATH '$.attempt',
+  delay DECIMAL(30, 3) PATH '$.delay',
+  reason LONGTEXT PATH '$.reason'
 )) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
 SET i.`lease` = CAST(g.token AS DATETIME(6));
 
@@ -334,11 +334,11 @@ SELECT CAST(i.`id` AS CHAR) AS id,
   CAST(TIMESTAMPADD(MICROSECOND, CAST(LEAST(CAST(? AS DECIMAL(30, 3)), 189000000000000) * 1000 AS SIGNED), UTC_TIMESTAMP(6)) AS CHAR) AS until
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id DECIMAL(20) PATH '$[0]',
-  token VARCHAR(40) PATH '$[1]',
-  attempt BIGINT PATH '$[2]',
-  delay DECIMAL(30, 3) PATH '$[3]',
-  reason LONGTEXT PATH '$[4]'
+  id DECIMAL(20) PATH '$.id',
+  token VARCHAR(40) PATH '$.token',
+  attempt BIGINT PATH '$.attempt',
+  delay DECIMAL(30, 3) PATH '$.delay',
+  reason LONGTEXT PATH '$.reason'
 )) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`att` = g.attempt AND i.`lease` > UTC_TIMESTAMP(6)
 FOR UPDATE SKIP LOCKED;
 
@@ -346,11 +346,11 @@ FOR UPDATE SKIP LOCKED;
 SELECT CAST(i.`id` AS CHAR) AS id
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id DECIMAL(20) PATH '$[0]',
-  token VARCHAR(40) PATH '$[1]',
-  attempt BIGINT PATH '$[2]',
-  delay DECIMAL(30, 3) PATH '$[3]',
-  reason LONGTEXT PATH '$[4]'
+  id DECIMAL(20) PATH '$.id',
+  token VARCHAR(40) PATH '$.token',
+  attempt BIGINT PATH '$.attempt',
+  delay DECIMAL(30, 3) PATH '$.delay',
+  reason LONGTEXT PATH '$.reason'
 )) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`att` = g.attempt AND i.`lease` > UTC_TIMESTAMP(6);
 
 -- insert, 1: r0c0, r0c1, r0c2, r1c0, r1c1, r1c2
@@ -362,11 +362,11 @@ VALUES (CAST(? AS DECIMAL(20)), ?, CAST(? AS DATETIME(6))),
 SELECT CAST(i.`id` AS CHAR) AS id
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id DECIMAL(20) PATH '$[0]',
-  token VARCHAR(40) PATH '$[1]',
-  attempt BIGINT PATH '$[2]',
-  delay DECIMAL(30, 3) PATH '$[3]',
-  reason LONGTEXT PATH '$[4]'
+  id DECIMAL(20) PATH '$.id',
+  token VARCHAR(40) PATH '$.token',
+  attempt BIGINT PATH '$.attempt',
+  delay DECIMAL(30, 3) PATH '$.delay',
+  reason LONGTEXT PATH '$.reason'
 )) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`att` = g.attempt AND i.`lease` > UTC_TIMESTAMP(6)
 FOR UPDATE;
 
@@ -374,11 +374,11 @@ FOR UPDATE;
 SELECT CAST(i.`id` AS CHAR) AS id
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id DECIMAL(20) PATH '$[0]',
-  token VARCHAR(40) PATH '$[1]',
-  attempt BIGINT PATH '$[2]',
-  delay DECIMAL(30, 3) PATH '$[3]',
-  reason LONGTEXT PATH '$[4]'
+  id DECIMAL(20) PATH '$.id',
+  token VARCHAR(40) PATH '$.token',
+  attempt BIGINT PATH '$.attempt',
+  delay DECIMAL(30, 3) PATH '$.delay',
+  reason LONGTEXT PATH '$.reason'
 )) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`att` = g.attempt
 WHERE EXISTS (
   SELECT 1
@@ -386,11 +386,11 @@ WHERE EXISTS (
   WHERE o.`grp` = i.`grp` AND o.`lease` > UTC_TIMESTAMP(6) AND o.`id` <> i.`id` AND (o.`id` < i.`id` OR NOT EXISTS (
     SELECT 1 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id DECIMAL(20) PATH '$[0]',
-  token VARCHAR(40) PATH '$[1]',
-  attempt BIGINT PATH '$[2]',
-  delay DECIMAL(30, 3) PATH '$[3]',
-  reason LONGTEXT PATH '$[4]'
+  id DECIMAL(20) PATH '$.id',
+  token VARCHAR(40) PATH '$.token',
+  attempt BIGINT PATH '$.attempt',
+  delay DECIMAL(30, 3) PATH '$.delay',
+  reason LONGTEXT PATH '$.reason'
 )) AS listed) AS g WHERE o.`id` = g.id
   ))
 );
@@ -399,11 +399,11 @@ WHERE EXISTS (
 SELECT CAST(i.`id` AS CHAR) AS id
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id DECIMAL(20) PATH '$[0]',
-  token VARCHAR(40) PATH '$[1]',
-  attempt BIGINT PATH '$[2]',
-  delay DECIMAL(30, 3) PATH '$[3]',
-  reason LONGTEXT PATH '$[4]'
+  id DECIMAL(20) PATH '$.id',
+  token VARCHAR(40) PATH '$.token',
+  attempt BIGINT PATH '$.attempt',
+  delay DECIMAL(30, 3) PATH '$.delay',
+  reason LONGTEXT PATH '$.reason'
 )) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id;
 
 -- readBack, 2: given
@@ -416,11 +416,11 @@ SELECT CAST(i.`id` AS CHAR) AS id,
   END AS outcome
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id DECIMAL(20) PATH '$[0]',
-  token VARCHAR(40) PATH '$[1]',
-  attempt BIGINT PATH '$[2]',
-  delay DECIMAL(30, 3) PATH '$[3]',
-  reason LONGTEXT PATH '$[4]'
+  id DECIMAL(20) PATH '$.id',
+  token VARCHAR(40) PATH '$.token',
+  attempt BIGINT PATH '$.attempt',
+  delay DECIMAL(30, 3) PATH '$.delay',
+  reason LONGTEXT PATH '$.reason'
 )) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
 FOR UPDATE SKIP LOCKED;
 
@@ -428,22 +428,22 @@ FOR UPDATE SKIP LOCKED;
 SELECT CAST(i.`id` AS CHAR) AS id
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id DECIMAL(20) PATH '$[0]',
-  token VARCHAR(40) PATH '$[1]',
-  attempt BIGINT PATH '$[2]',
-  delay DECIMAL(30, 3) PATH '$[3]',
-  reason LONGTEXT PATH '$[4]'
+  id DECIMAL(20) PATH '$.id',
+  token VARCHAR(40) PATH '$.token',
+  attempt BIGINT PATH '$.attempt',
+  delay DECIMAL(30, 3) PATH '$.delay',
+  reason LONGTEXT PATH '$.reason'
 )) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`att` = g.attempt
 FOR UPDATE SKIP LOCKED;
 
 -- release, 2: given
 UPDATE (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id DECIMAL(20) PATH '$[0]',
-  token VARCHAR(40) PATH '$[1]',
-  attempt BIGINT PATH '$[2]',
-  delay DECIMAL(30, 3) PATH '$[3]',
-  reason LONGTEXT PATH '$[4]'
+  id DECIMAL(20) PATH '$.id',
+  token VARCHAR(40) PATH '$.token',
+  attempt BIGINT PATH '$.attempt',
+  delay DECIMAL(30, 3) PATH '$.delay',
+  reason LONGTEXT PATH '$.reason'
 )) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
 SET i.`lease` = NULL,
     i.`att` = GREATEST(i.`att` - 1, 1);
@@ -457,22 +457,22 @@ WHERE i.`id` = CAST(? AS DECIMAL(20)) AND i.`lease` = CAST(? AS DATETIME(6)) AND
 SELECT CAST(i.`id` AS CHAR) AS id
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id DECIMAL(20) PATH '$[0]',
-  token VARCHAR(40) PATH '$[1]',
-  attempt BIGINT PATH '$[2]',
-  delay DECIMAL(30, 3) PATH '$[3]',
-  reason LONGTEXT PATH '$[4]'
+  id DECIMAL(20) PATH '$.id',
+  token VARCHAR(40) PATH '$.token',
+  attempt BIGINT PATH '$.attempt',
+  delay DECIMAL(30, 3) PATH '$.delay',
+  reason LONGTEXT PATH '$.reason'
 )) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`att` = g.attempt
 FOR UPDATE;
 
 -- retry, 3: given
 UPDATE (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id DECIMAL(20) PATH '$[0]',
-  token VARCHAR(40) PATH '$[1]',
-  attempt BIGINT PATH '$[2]',
-  delay DECIMAL(30, 3) PATH '$[3]',
-  reason LONGTEXT PATH '$[4]'
+  id DECIMAL(20) PATH '$.id',
+  token VARCHAR(40) PATH '$.token',
+  attempt BIGINT PATH '$.attempt',
+  delay DECIMAL(30, 3) PATH '$.delay',
+  reason LONGTEXT PATH '$.reason'
 )) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
 SET i.`lease` = NULL;
 
@@ -486,22 +486,22 @@ WHERE i.`id` = CAST(? AS DECIMAL(20)) AND i.`lease` = CAST(? AS DATETIME(6)) AND
 SELECT CAST(i.`id` AS CHAR) AS id
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id DECIMAL(20) PATH '$[0]',
-  token VARCHAR(40) PATH '$[1]',
-  attempt BIGINT PATH '$[2]',
-  delay DECIMAL(30, 3) PATH '$[3]',
-  reason LONGTEXT PATH '$[4]'
+  id DECIMAL(20) PATH '$.id',
+  token VARCHAR(40) PATH '$.token',
+  attempt BIGINT PATH '$.attempt',
+  delay DECIMAL(30, 3) PATH '$.delay',
+  reason LONGTEXT PATH '$.reason'
 )) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`att` = g.attempt
 FOR UPDATE;
 
 -- retryAfter, 3: given
 UPDATE (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id DECIMAL(20) PATH '$[0]',
-  token VARCHAR(40) PATH '$[1]',
-  attempt BIGINT PATH '$[2]',
-  delay DECIMAL(30, 3) PATH '$[3]',
-  reason LONGTEXT PATH '$[4]'
+  id DECIMAL(20) PATH '$.id',
+  token VARCHAR(40) PATH '$.token',
+  attempt BIGINT PATH '$.attempt',
+  delay DECIMAL(30, 3) PATH '$.delay',
+  reason LONGTEXT PATH '$.reason'
 )) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
 SET i.`due` = TIMESTAMPADD(MICROSECOND, CAST(LEAST(g.delay, 189000000000000) * 1000 AS SIGNED), UTC_TIMESTAMP(6)),
     i.`lease` = NULL;
@@ -510,12 +510,12 @@ SET i.`due` = TIMESTAMPADD(MICROSECOND, CAST(LEAST(g.delay, 189000000000000) * 1
 SELECT CAST(i.`id` AS CHAR) AS id, CAST(i.`grp` AS CHAR) AS shared, g.place AS turn
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id DECIMAL(20) PATH '$[0]',
-  token VARCHAR(40) PATH '$[1]',
-  attempt BIGINT PATH '$[2]',
-  delay DECIMAL(30, 3) PATH '$[3]',
-  reason LONGTEXT PATH '$[4]',
-  place BIGINT PATH '$[5]'
+  id DECIMAL(20) PATH '$.id',
+  token VARCHAR(40) PATH '$.token',
+  attempt BIGINT PATH '$.attempt',
+  delay DECIMAL(30, 3) PATH '$.delay',
+  reason LONGTEXT PATH '$.reason',
+  place BIGINT PATH '$.place'
 )) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
 WHERE CAST(CONVERT(i.`grp` USING utf8mb4) AS BINARY) = CAST(CONVERT(? USING utf8mb4) AS BINARY) AND (i.`due` IS NULL OR i.`due` <= UTC_TIMESTAMP(6)) AND (i.`lease` IS NULL OR i.`lease` <= UTC_TIMESTAMP(6)) AND NOT EXISTS (SELECT 1 FROM `jobs` AS o WHERE o.`grp` = i.`grp` AND o.`lease` IS NOT NULL AND o.`id` <> i.`id` AND o.`lease` > UTC_TIMESTAMP(6));
 
@@ -530,12 +530,12 @@ SELECT CAST(i.`id` AS CHAR) AS id,
   (SELECT COUNT(*) FROM `jobs` AS o WHERE o.`grp` = i.`grp` AND o.`lease` IS NOT NULL AND o.`id` <> i.`id`) AS stale
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id DECIMAL(20) PATH '$[0]',
-  token VARCHAR(40) PATH '$[1]',
-  attempt BIGINT PATH '$[2]',
-  delay DECIMAL(30, 3) PATH '$[3]',
-  reason LONGTEXT PATH '$[4]',
-  place BIGINT PATH '$[5]'
+  id DECIMAL(20) PATH '$.id',
+  token VARCHAR(40) PATH '$.token',
+  attempt BIGINT PATH '$.attempt',
+  delay DECIMAL(30, 3) PATH '$.delay',
+  reason LONGTEXT PATH '$.reason',
+  place BIGINT PATH '$.place'
 )) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
 WHERE CAST(CONVERT(i.`grp` USING utf8mb4) AS BINARY) = CAST(CONVERT(? USING utf8mb4) AS BINARY) AND (i.`due` IS NULL OR i.`due` <= UTC_TIMESTAMP(6)) AND (i.`lease` IS NULL OR i.`lease` <= UTC_TIMESTAMP(6)) AND NOT EXISTS (SELECT 1 FROM `jobs` AS o WHERE o.`grp` = i.`grp` AND o.`lease` IS NOT NULL AND o.`id` <> i.`id` AND o.`lease` > UTC_TIMESTAMP(6))
 FOR UPDATE SKIP LOCKED;
@@ -544,11 +544,11 @@ FOR UPDATE SKIP LOCKED;
 SELECT CAST(o.`id` AS CHAR) AS id, CAST(i.`id` AS CHAR) AS head
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id DECIMAL(20) PATH '$[0]',
-  token VARCHAR(40) PATH '$[1]',
-  attempt BIGINT PATH '$[2]',
-  delay DECIMAL(30, 3) PATH '$[3]',
-  reason LONGTEXT PATH '$[4]'
+  id DECIMAL(20) PATH '$.id',
+  token VARCHAR(40) PATH '$.token',
+  attempt BIGINT PATH '$.attempt',
+  delay DECIMAL(30, 3) PATH '$.delay',
+  reason LONGTEXT PATH '$.reason'
 )) AS listed) AS g
 STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
 STRAIGHT_JOIN `jobs` AS o ON o.`grp` = i.`grp` AND o.`lease` IS NOT NULL
@@ -558,11 +558,11 @@ WHERE o.`id` <> i.`id`;
 SELECT CAST(i.`id` AS CHAR) AS id
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id DECIMAL(20) PATH '$[0]',
-  token VARCHAR(40) PATH '$[1]',
-  attempt BIGINT PATH '$[2]',
-  delay DECIMAL(30, 3) PATH '$[3]',
-  reason LONGTEXT PATH '$[4]'
+  id DECIMAL(20) PATH '$.id',
+  token VARCHAR(40) PATH '$.token',
+  attempt BIGINT PATH '$.attempt',
+  delay DECIMAL(30, 3) PATH '$.delay',
+  reason LONGTEXT PATH '$.reason'
 )) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
 WHERE i.`lease` <= UTC_TIMESTAMP(6)
 FOR UPDATE SKIP LOCKED;
@@ -570,22 +570,22 @@ FOR UPDATE SKIP LOCKED;
 -- take, 5: given
 UPDATE (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id DECIMAL(20) PATH '$[0]',
-  token VARCHAR(40) PATH '$[1]',
-  attempt BIGINT PATH '$[2]',
-  delay DECIMAL(30, 3) PATH '$[3]',
-  reason LONGTEXT PATH '$[4]'
+  id DECIMAL(20) PATH '$.id',
+  token VARCHAR(40) PATH '$.token',
+  attempt BIGINT PATH '$.attempt',
+  delay DECIMAL(30, 3) PATH '$.delay',
+  reason LONGTEXT PATH '$.reason'
 )) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
 SET i.`lease` = NULL;
 
 -- take, 6: given
 UPDATE (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id DECIMAL(20) PATH '$[0]',
-  token VARCHAR(40) PATH '$[1]',
-  attempt BIGINT PATH '$[2]',
-  delay DECIMAL(30, 3) PATH '$[3]',
-  reason LONGTEXT PATH '$[4]'
+  id DECIMAL(20) PATH '$.id',
+  token VARCHAR(40) PATH '$.token',
+  attempt BIGINT PATH '$.attempt',
+  delay DECIMAL(30, 3) PATH '$.delay',
+  reason LONGTEXT PATH '$.reason'
 )) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
 SET i.`lease` = CAST(g.token AS DATETIME(6)),
     i.`att` = LEAST(COALESCE(i.`att`, 1), 32767 - 1) + 1;
@@ -594,11 +594,11 @@ SET i.`lease` = CAST(g.token AS DATETIME(6)),
 SELECT CAST(i.`id` AS CHAR) AS id, CAST(CAST(i.`lease` AS DATETIME(6)) AS CHAR) AS token
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id DECIMAL(20) PATH '$[0]',
-  token VARCHAR(40) PATH '$[1]',
-  attempt BIGINT PATH '$[2]',
-  delay DECIMAL(30, 3) PATH '$[3]',
-  reason LONGTEXT PATH '$[4]'
+  id DECIMAL(20) PATH '$.id',
+  token VARCHAR(40) PATH '$.token',
+  attempt BIGINT PATH '$.attempt',
+  delay DECIMAL(30, 3) PATH '$.delay',
+  reason LONGTEXT PATH '$.reason'
 )) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id;
 
 -- walkedTo of every group: after, after, after

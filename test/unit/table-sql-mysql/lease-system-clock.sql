@@ -6,23 +6,23 @@ WHERE i.`id` = ? AND i.`lease` = CAST(? AS DATETIME(6));
 SELECT CAST(i.`id` AS CHAR) AS id
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id VARCHAR(768) PATH '$[0]',
-  token VARCHAR(40) PATH '$[1]',
-  attempt BIGINT PATH '$[2]',
-  delay DECIMAL(30, 3) PATH '$[3]',
-  reason LONGTEXT PATH '$[4]'
-)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '][0]'))) AND i.`lease` = CAST(g.token AS DATETIME(6))
+  id VARCHAR(768) PATH '$.id',
+  token VARCHAR(40) PATH '$.token',
+  attempt BIGINT PATH '$.attempt',
+  delay DECIMAL(30, 3) PATH '$.delay',
+  reason LONGTEXT PATH '$.reason'
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '].id'))) AND i.`lease` = CAST(g.token AS DATETIME(6))
 FOR UPDATE;
 
 -- ack, 3: given, given
 DELETE i FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id VARCHAR(768) PATH '$[0]',
-  token VARCHAR(40) PATH '$[1]',
-  attempt BIGINT PATH '$[2]',
-  delay DECIMAL(30, 3) PATH '$[3]',
-  reason LONGTEXT PATH '$[4]'
-)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '][0]')));
+  id VARCHAR(768) PATH '$.id',
+  token VARCHAR(40) PATH '$.token',
+  attempt BIGINT PATH '$.attempt',
+  delay DECIMAL(30, 3) PATH '$.delay',
+  reason LONGTEXT PATH '$.reason'
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '].id')));
 
 -- ackOrFail, 1: id, token
 DELETE FROM i USING `jobs` AS i FORCE INDEX (PRIMARY)
@@ -32,23 +32,23 @@ WHERE i.`id` = ? AND i.`lease` = CAST(? AS DATETIME(6));
 SELECT CAST(i.`id` AS CHAR) AS id
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id VARCHAR(768) PATH '$[0]',
-  token VARCHAR(40) PATH '$[1]',
-  attempt BIGINT PATH '$[2]',
-  delay DECIMAL(30, 3) PATH '$[3]',
-  reason LONGTEXT PATH '$[4]'
-)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '][0]'))) AND i.`lease` = CAST(g.token AS DATETIME(6))
+  id VARCHAR(768) PATH '$.id',
+  token VARCHAR(40) PATH '$.token',
+  attempt BIGINT PATH '$.attempt',
+  delay DECIMAL(30, 3) PATH '$.delay',
+  reason LONGTEXT PATH '$.reason'
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '].id'))) AND i.`lease` = CAST(g.token AS DATETIME(6))
 FOR UPDATE;
 
 -- ackOrFail, 3: given, given
 DELETE i FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id VARCHAR(768) PATH '$[0]',
-  token VARCHAR(40) PATH '$[1]',
-  attempt BIGINT PATH '$[2]',
-  delay DECIMAL(30, 3) PATH '$[3]',
-  reason LONGTEXT PATH '$[4]'
-)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '][0]')));
+  id VARCHAR(768) PATH '$.id',
+  token VARCHAR(40) PATH '$.token',
+  attempt BIGINT PATH '$.attempt',
+  delay DECIMAL(30, 3) PATH '$.delay',
+  reason LONGTEXT PATH '$.reason'
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '].id')));
 
 -- claim, 1: leaseMs, now, now, now, now, now, now, limit
 SELECT CAST(i.`id` AS CHAR) AS id,
@@ -119,12 +119,12 @@ FOR UPDATE SKIP LOCKED;
 -- claim, 3: given, given
 UPDATE (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id VARCHAR(768) PATH '$[0]',
-  token VARCHAR(40) PATH '$[1]',
-  attempt BIGINT PATH '$[2]',
-  delay DECIMAL(30, 3) PATH '$[3]',
-  reason LONGTEXT PATH '$[4]'
-)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '][0]')))
+  id VARCHAR(768) PATH '$.id',
+  token VARCHAR(40) PATH '$.token',
+  attempt BIGINT PATH '$.attempt',
+  delay DECIMAL(30, 3) PATH '$.delay',
+  reason LONGTEXT PATH '$.reason'
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '].id')))
 SET i.`lease` = CAST(g.token AS DATETIME(6));
 
 -- columns: 
@@ -162,23 +162,23 @@ WHERE i.`id` = ? AND i.`lease` = CAST(? AS DATETIME(6));
 SELECT CAST(i.`id` AS CHAR) AS id
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id VARCHAR(768) PATH '$[0]',
-  token VARCHAR(40) PATH '$[1]',
-  attempt BIGINT PATH '$[2]',
-  delay DECIMAL(30, 3) PATH '$[3]',
-  reason LONGTEXT PATH '$[4]'
-)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '][0]'))) AND i.`lease` = CAST(g.token AS DATETIME(6))
+  id VARCHAR(768) PATH '$.id',
+  token VARCHAR(40) PATH '$.token',
+  attempt BIGINT PATH '$.attempt',
+  delay DECIMAL(30, 3) PATH '$.delay',
+  reason LONGTEXT PATH '$.reason'
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '].id'))) AND i.`lease` = CAST(g.token AS DATETIME(6))
 FOR UPDATE;
 
 -- deadLetter, 3: given, given
 UPDATE (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id VARCHAR(768) PATH '$[0]',
-  token VARCHAR(40) PATH '$[1]',
-  attempt BIGINT PATH '$[2]',
-  delay DECIMAL(30, 3) PATH '$[3]',
-  reason LONGTEXT PATH '$[4]'
-)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '][0]')))
+  id VARCHAR(768) PATH '$.id',
+  token VARCHAR(40) PATH '$.token',
+  attempt BIGINT PATH '$.attempt',
+  delay DECIMAL(30, 3) PATH '$.delay',
+  reason LONGTEXT PATH '$.reason'
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '].id')))
 SET i.`due` = NULL,
     i.`lease` = NULL;
 
@@ -187,34 +187,34 @@ SELECT CAST(i.`id` AS CHAR) AS id,
   CAST((TIMESTAMPADD(MICROSECOND, CAST(LEAST(CAST(? AS DECIMAL(30, 3)), 189000000000000) * 1000 AS SIGNED), CAST(? AS DATETIME(6))) + INTERVAL FLOOR(RAND() * 1000) MICROSECOND) AS CHAR) AS token
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id VARCHAR(768) PATH '$[0]',
-  token VARCHAR(40) PATH '$[1]',
-  attempt BIGINT PATH '$[2]',
-  delay DECIMAL(30, 3) PATH '$[3]',
-  reason LONGTEXT PATH '$[4]'
-)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '][0]'))) AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`lease` > CAST(? AS DATETIME(6))
+  id VARCHAR(768) PATH '$.id',
+  token VARCHAR(40) PATH '$.token',
+  attempt BIGINT PATH '$.attempt',
+  delay DECIMAL(30, 3) PATH '$.delay',
+  reason LONGTEXT PATH '$.reason'
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '].id'))) AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`lease` > CAST(? AS DATETIME(6))
 FOR UPDATE SKIP LOCKED;
 
 -- extend, 2: given, given, now
 SELECT CAST(i.`id` AS CHAR) AS id
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id VARCHAR(768) PATH '$[0]',
-  token VARCHAR(40) PATH '$[1]',
-  attempt BIGINT PATH '$[2]',
-  delay DECIMAL(30, 3) PATH '$[3]',
-  reason LONGTEXT PATH '$[4]'
-)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '][0]'))) AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`lease` > CAST(? AS DATETIME(6));
+  id VARCHAR(768) PATH '$.id',
+  token VARCHAR(40) PATH '$.token',
+  attempt BIGINT PATH '$.attempt',
+  delay DECIMAL(30, 3) PATH '$.delay',
+  reason LONGTEXT PATH '$.reason'
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '].id'))) AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`lease` > CAST(? AS DATETIME(6));
 
 -- extend, 3: given, given
 UPDATE (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id VARCHAR(768) PATH '$[0]',
-  token VARCHAR(40) PATH '$[1]',
-  attempt BIGINT PATH '$[2]',
-  delay DECIMAL(30, 3) PATH '$[3]',
-  reason LONGTEXT PATH '$[4]'
-)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '][0]')))
+  id VARCHAR(768) PATH '$.id',
+  token VARCHAR(40) PATH '$.token',
+  attempt BIGINT PATH '$.attempt',
+  delay DECIMAL(30, 3) PATH '$.delay',
+  reason LONGTEXT PATH '$.reason'
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '].id')))
 SET i.`lease` = CAST(g.token AS DATETIME(6));
 
 -- extendable, 1: leaseMs, now, given, given, now
@@ -223,24 +223,24 @@ SELECT CAST(i.`id` AS CHAR) AS id,
   CAST((TIMESTAMPADD(MICROSECOND, CAST(LEAST(CAST(? AS DECIMAL(30, 3)), 189000000000000) * 1000 AS SIGNED), CAST(? AS DATETIME(6))) + INTERVAL FLOOR(RAND() * 1000) MICROSECOND) AS CHAR) AS until
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id VARCHAR(768) PATH '$[0]',
-  token VARCHAR(40) PATH '$[1]',
-  attempt BIGINT PATH '$[2]',
-  delay DECIMAL(30, 3) PATH '$[3]',
-  reason LONGTEXT PATH '$[4]'
-)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '][0]'))) AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`lease` > CAST(? AS DATETIME(6))
+  id VARCHAR(768) PATH '$.id',
+  token VARCHAR(40) PATH '$.token',
+  attempt BIGINT PATH '$.attempt',
+  delay DECIMAL(30, 3) PATH '$.delay',
+  reason LONGTEXT PATH '$.reason'
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '].id'))) AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`lease` > CAST(? AS DATETIME(6))
 FOR UPDATE SKIP LOCKED;
 
 -- extendable, 2: given, given, now
 SELECT CAST(i.`id` AS CHAR) AS id
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id VARCHAR(768) PATH '$[0]',
-  token VARCHAR(40) PATH '$[1]',
-  attempt BIGINT PATH '$[2]',
-  delay DECIMAL(30, 3) PATH '$[3]',
-  reason LONGTEXT PATH '$[4]'
-)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '][0]'))) AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`lease` > CAST(? AS DATETIME(6));
+  id VARCHAR(768) PATH '$.id',
+  token VARCHAR(40) PATH '$.token',
+  attempt BIGINT PATH '$.attempt',
+  delay DECIMAL(30, 3) PATH '$.delay',
+  reason LONGTEXT PATH '$.reason'
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '].id'))) AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`lease` > CAST(? AS DATETIME(6));
 
 -- insert, 1: r0c0, r0c1, r0c2, r1c0, r1c1, r1c2
 INSERT INTO `jobs` (`id`, `due`, `lease`)
@@ -251,64 +251,64 @@ VALUES (?, CAST(? AS DATETIME(6)), CAST(? AS DATETIME(6))),
 SELECT CAST(i.`id` AS CHAR) AS id
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id VARCHAR(768) PATH '$[0]',
-  token VARCHAR(40) PATH '$[1]',
-  attempt BIGINT PATH '$[2]',
-  delay DECIMAL(30, 3) PATH '$[3]',
-  reason LONGTEXT PATH '$[4]'
-)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '][0]'))) AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`lease` > CAST(? AS DATETIME(6))
+  id VARCHAR(768) PATH '$.id',
+  token VARCHAR(40) PATH '$.token',
+  attempt BIGINT PATH '$.attempt',
+  delay DECIMAL(30, 3) PATH '$.delay',
+  reason LONGTEXT PATH '$.reason'
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '].id'))) AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`lease` > CAST(? AS DATETIME(6))
 FOR UPDATE;
 
 -- readBack, 1: given, given
 SELECT CAST(i.`id` AS CHAR) AS id
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id VARCHAR(768) PATH '$[0]',
-  token VARCHAR(40) PATH '$[1]',
-  attempt BIGINT PATH '$[2]',
-  delay DECIMAL(30, 3) PATH '$[3]',
-  reason LONGTEXT PATH '$[4]'
-)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '][0]')));
+  id VARCHAR(768) PATH '$.id',
+  token VARCHAR(40) PATH '$.token',
+  attempt BIGINT PATH '$.attempt',
+  delay DECIMAL(30, 3) PATH '$.delay',
+  reason LONGTEXT PATH '$.reason'
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '].id')));
 
 -- readBack, 2: given, given, given
 SELECT CAST(i.`id` AS CHAR) AS id,
   CASE
-    WHEN i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '][0]'))) AND i.`lease` = CAST(g.token AS DATETIME(6)) THEN 'ours'
+    WHEN i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '].id'))) AND i.`lease` = CAST(g.token AS DATETIME(6)) THEN 'ours'
     WHEN i.`lease` IS NOT NULL THEN 'taken'
     WHEN FALSE THEN 'settled'
     ELSE 'other'
   END AS outcome
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id VARCHAR(768) PATH '$[0]',
-  token VARCHAR(40) PATH '$[1]',
-  attempt BIGINT PATH '$[2]',
-  delay DECIMAL(30, 3) PATH '$[3]',
-  reason LONGTEXT PATH '$[4]'
-)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '][0]')))
+  id VARCHAR(768) PATH '$.id',
+  token VARCHAR(40) PATH '$.token',
+  attempt BIGINT PATH '$.attempt',
+  delay DECIMAL(30, 3) PATH '$.delay',
+  reason LONGTEXT PATH '$.reason'
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '].id')))
 FOR UPDATE SKIP LOCKED;
 
 -- release, 1: given, given
 SELECT CAST(i.`id` AS CHAR) AS id
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id VARCHAR(768) PATH '$[0]',
-  token VARCHAR(40) PATH '$[1]',
-  attempt BIGINT PATH '$[2]',
-  delay DECIMAL(30, 3) PATH '$[3]',
-  reason LONGTEXT PATH '$[4]'
-)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '][0]'))) AND i.`lease` = CAST(g.token AS DATETIME(6))
+  id VARCHAR(768) PATH '$.id',
+  token VARCHAR(40) PATH '$.token',
+  attempt BIGINT PATH '$.attempt',
+  delay DECIMAL(30, 3) PATH '$.delay',
+  reason LONGTEXT PATH '$.reason'
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '].id'))) AND i.`lease` = CAST(g.token AS DATETIME(6))
 FOR UPDATE SKIP LOCKED;
 
 -- release, 2: given, given
 UPDATE (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id VARCHAR(768) PATH '$[0]',
-  token VARCHAR(40) PATH '$[1]',
-  attempt BIGINT PATH '$[2]',
-  delay DECIMAL(30, 3) PATH '$[3]',
-  reason LONGTEXT PATH '$[4]'
-)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '][0]')))
+  id VARCHAR(768) PATH '$.id',
+  token VARCHAR(40) PATH '$.token',
+  attempt BIGINT PATH '$.attempt',
+  delay DECIMAL(30, 3) PATH '$.delay',
+  reason LONGTEXT PATH '$.reason'
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '].id')))
 SET i.`lease` = NULL;
 
 -- retry, 1: id, token
@@ -320,23 +320,23 @@ WHERE i.`id` = ? AND i.`lease` = CAST(? AS DATETIME(6));
 SELECT CAST(i.`id` AS CHAR) AS id
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id VARCHAR(768) PATH '$[0]',
-  token VARCHAR(40) PATH '$[1]',
-  attempt BIGINT PATH '$[2]',
-  delay DECIMAL(30, 3) PATH '$[3]',
-  reason LONGTEXT PATH '$[4]'
-)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '][0]'))) AND i.`lease` = CAST(g.token AS DATETIME(6))
+  id VARCHAR(768) PATH '$.id',
+  token VARCHAR(40) PATH '$.token',
+  attempt BIGINT PATH '$.attempt',
+  delay DECIMAL(30, 3) PATH '$.delay',
+  reason LONGTEXT PATH '$.reason'
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '].id'))) AND i.`lease` = CAST(g.token AS DATETIME(6))
 FOR UPDATE;
 
 -- retry, 3: given, given
 UPDATE (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id VARCHAR(768) PATH '$[0]',
-  token VARCHAR(40) PATH '$[1]',
-  attempt BIGINT PATH '$[2]',
-  delay DECIMAL(30, 3) PATH '$[3]',
-  reason LONGTEXT PATH '$[4]'
-)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '][0]')))
+  id VARCHAR(768) PATH '$.id',
+  token VARCHAR(40) PATH '$.token',
+  attempt BIGINT PATH '$.attempt',
+  delay DECIMAL(30, 3) PATH '$.delay',
+  reason LONGTEXT PATH '$.reason'
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '].id')))
 SET i.`lease` = NULL;
 
 -- retryAfter, 1: delay, now, id, token
@@ -349,23 +349,23 @@ WHERE i.`id` = ? AND i.`lease` = CAST(? AS DATETIME(6));
 SELECT CAST(i.`id` AS CHAR) AS id
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id VARCHAR(768) PATH '$[0]',
-  token VARCHAR(40) PATH '$[1]',
-  attempt BIGINT PATH '$[2]',
-  delay DECIMAL(30, 3) PATH '$[3]',
-  reason LONGTEXT PATH '$[4]'
-)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '][0]'))) AND i.`lease` = CAST(g.token AS DATETIME(6))
+  id VARCHAR(768) PATH '$.id',
+  token VARCHAR(40) PATH '$.token',
+  attempt BIGINT PATH '$.attempt',
+  delay DECIMAL(30, 3) PATH '$.delay',
+  reason LONGTEXT PATH '$.reason'
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '].id'))) AND i.`lease` = CAST(g.token AS DATETIME(6))
 FOR UPDATE;
 
 -- retryAfter, 3: given, given, now
 UPDATE (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id VARCHAR(768) PATH '$[0]',
-  token VARCHAR(40) PATH '$[1]',
-  attempt BIGINT PATH '$[2]',
-  delay DECIMAL(30, 3) PATH '$[3]',
-  reason LONGTEXT PATH '$[4]'
-)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '][0]')))
+  id VARCHAR(768) PATH '$.id',
+  token VARCHAR(40) PATH '$.token',
+  attempt BIGINT PATH '$.attempt',
+  delay DECIMAL(30, 3) PATH '$.delay',
+  reason LONGTEXT PATH '$.reason'
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '].id')))
 SET i.`due` = TIMESTAMPADD(MICROSECOND, CAST(LEAST(g.delay, 189000000000000) * 1000 AS SIGNED), CAST(? AS DATETIME(6))),
     i.`lease` = NULL;
 
@@ -378,34 +378,34 @@ SELECT CAST(i.`id` AS CHAR) AS id,
   g.place AS turn
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id VARCHAR(768) PATH '$[0]',
-  token VARCHAR(40) PATH '$[1]',
-  attempt BIGINT PATH '$[2]',
-  delay DECIMAL(30, 3) PATH '$[3]',
-  reason LONGTEXT PATH '$[4]',
-  place BIGINT PATH '$[5]'
-)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '][0]')))
+  id VARCHAR(768) PATH '$.id',
+  token VARCHAR(40) PATH '$.token',
+  attempt BIGINT PATH '$.attempt',
+  delay DECIMAL(30, 3) PATH '$.delay',
+  reason LONGTEXT PATH '$.reason',
+  place BIGINT PATH '$.place'
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '].id')))
 WHERE (i.`due` IS NULL OR i.`due` <= CAST(? AS DATETIME(6))) AND (i.`lease` IS NULL OR i.`lease` <= CAST(? AS DATETIME(6)))
 FOR UPDATE SKIP LOCKED;
 
 -- take, 2: given, given
 UPDATE (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id VARCHAR(768) PATH '$[0]',
-  token VARCHAR(40) PATH '$[1]',
-  attempt BIGINT PATH '$[2]',
-  delay DECIMAL(30, 3) PATH '$[3]',
-  reason LONGTEXT PATH '$[4]'
-)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '][0]')))
+  id VARCHAR(768) PATH '$.id',
+  token VARCHAR(40) PATH '$.token',
+  attempt BIGINT PATH '$.attempt',
+  delay DECIMAL(30, 3) PATH '$.delay',
+  reason LONGTEXT PATH '$.reason'
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '].id')))
 SET i.`lease` = CAST(g.token AS DATETIME(6));
 
 -- tokens: given, given
 SELECT CAST(i.`id` AS CHAR) AS id, CAST(CAST(i.`lease` AS DATETIME(6)) AS CHAR) AS token
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id VARCHAR(768) PATH '$[0]',
-  token VARCHAR(40) PATH '$[1]',
-  attempt BIGINT PATH '$[2]',
-  delay DECIMAL(30, 3) PATH '$[3]',
-  reason LONGTEXT PATH '$[4]'
-)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '][0]')));
+  id VARCHAR(768) PATH '$.id',
+  token VARCHAR(40) PATH '$.token',
+  attempt BIGINT PATH '$.attempt',
+  delay DECIMAL(30, 3) PATH '$.delay',
+  reason LONGTEXT PATH '$.reason'
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '].id')));

@@ -6,22 +6,22 @@ WHERE i.`id` = CAST(? AS DECIMAL(20));
 SELECT CAST(i.`id` AS CHAR) AS id
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id DECIMAL(20) PATH '$[0]',
-  token VARCHAR(40) PATH '$[1]',
-  attempt BIGINT PATH '$[2]',
-  delay DECIMAL(30, 3) PATH '$[3]',
-  reason LONGTEXT PATH '$[4]'
+  id DECIMAL(20) PATH '$.id',
+  token VARCHAR(40) PATH '$.token',
+  attempt BIGINT PATH '$.attempt',
+  delay DECIMAL(30, 3) PATH '$.delay',
+  reason LONGTEXT PATH '$.reason'
 )) AS listed) AS g STRAIGHT_JOIN `app`.`jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
 FOR UPDATE;
 
 -- ack, 3: given
 DELETE i FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id DECIMAL(20) PATH '$[0]',
-  token VARCHAR(40) PATH '$[1]',
-  attempt BIGINT PATH '$[2]',
-  delay DECIMAL(30, 3) PATH '$[3]',
-  reason LONGTEXT PATH '$[4]'
+  id DECIMAL(20) PATH '$.id',
+  token VARCHAR(40) PATH '$.token',
+  attempt BIGINT PATH '$.attempt',
+  delay DECIMAL(30, 3) PATH '$.delay',
+  reason LONGTEXT PATH '$.reason'
 )) AS listed) AS g STRAIGHT_JOIN `app`.`jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id;
 
 -- claim, 1: group, group, group
@@ -147,11 +147,11 @@ ORDER BY c.ORDINAL_POSITION;
 SELECT CAST(i.`id` AS CHAR) AS id
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id DECIMAL(20) PATH '$[0]',
-  token VARCHAR(40) PATH '$[1]',
-  attempt BIGINT PATH '$[2]',
-  delay DECIMAL(30, 3) PATH '$[3]',
-  reason LONGTEXT PATH '$[4]'
+  id DECIMAL(20) PATH '$.id',
+  token VARCHAR(40) PATH '$.token',
+  attempt BIGINT PATH '$.attempt',
+  delay DECIMAL(30, 3) PATH '$.delay',
+  reason LONGTEXT PATH '$.reason'
 )) AS listed) AS g STRAIGHT_JOIN `app`.`jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
 FOR UPDATE;
 
@@ -160,21 +160,21 @@ INSERT INTO `graves` (`pay`, `tries`, `reason`)
 SELECT i.`pay`, 1, g.reason
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id DECIMAL(20) PATH '$[0]',
-  token VARCHAR(40) PATH '$[1]',
-  attempt BIGINT PATH '$[2]',
-  delay DECIMAL(30, 3) PATH '$[3]',
-  reason LONGTEXT PATH '$[4]'
+  id DECIMAL(20) PATH '$.id',
+  token VARCHAR(40) PATH '$.token',
+  attempt BIGINT PATH '$.attempt',
+  delay DECIMAL(30, 3) PATH '$.delay',
+  reason LONGTEXT PATH '$.reason'
 )) AS listed) AS g STRAIGHT_JOIN `app`.`jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id;
 
 -- deadLetter, 3: given
 DELETE i FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id DECIMAL(20) PATH '$[0]',
-  token VARCHAR(40) PATH '$[1]',
-  attempt BIGINT PATH '$[2]',
-  delay DECIMAL(30, 3) PATH '$[3]',
-  reason LONGTEXT PATH '$[4]'
+  id DECIMAL(20) PATH '$.id',
+  token VARCHAR(40) PATH '$.token',
+  attempt BIGINT PATH '$.attempt',
+  delay DECIMAL(30, 3) PATH '$.delay',
+  reason LONGTEXT PATH '$.reason'
 )) AS listed) AS g STRAIGHT_JOIN `app`.`jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id;
 
 -- insert, 1: r0c0, r0c1, r0c2, r1c0, r1c1, r1c2
@@ -191,22 +191,22 @@ WHERE i.`id` = CAST(? AS DECIMAL(20));
 SELECT CAST(i.`id` AS CHAR) AS id
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id DECIMAL(20) PATH '$[0]',
-  token VARCHAR(40) PATH '$[1]',
-  attempt BIGINT PATH '$[2]',
-  delay DECIMAL(30, 3) PATH '$[3]',
-  reason LONGTEXT PATH '$[4]'
+  id DECIMAL(20) PATH '$.id',
+  token VARCHAR(40) PATH '$.token',
+  attempt BIGINT PATH '$.attempt',
+  delay DECIMAL(30, 3) PATH '$.delay',
+  reason LONGTEXT PATH '$.reason'
 )) AS listed) AS g STRAIGHT_JOIN `app`.`jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
 FOR UPDATE;
 
 -- retry, 3: given
 UPDATE (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id DECIMAL(20) PATH '$[0]',
-  token VARCHAR(40) PATH '$[1]',
-  attempt BIGINT PATH '$[2]',
-  delay DECIMAL(30, 3) PATH '$[3]',
-  reason LONGTEXT PATH '$[4]'
+  id DECIMAL(20) PATH '$.id',
+  token VARCHAR(40) PATH '$.token',
+  attempt BIGINT PATH '$.attempt',
+  delay DECIMAL(30, 3) PATH '$.delay',
+  reason LONGTEXT PATH '$.reason'
 )) AS listed) AS g STRAIGHT_JOIN `app`.`jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
 SET i.`att` = LEAST(COALESCE(i.`att`, 1), 32767 - 1) + 1;
 
@@ -220,22 +220,22 @@ WHERE i.`id` = CAST(? AS DECIMAL(20));
 SELECT CAST(i.`id` AS CHAR) AS id
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id DECIMAL(20) PATH '$[0]',
-  token VARCHAR(40) PATH '$[1]',
-  attempt BIGINT PATH '$[2]',
-  delay DECIMAL(30, 3) PATH '$[3]',
-  reason LONGTEXT PATH '$[4]'
+  id DECIMAL(20) PATH '$.id',
+  token VARCHAR(40) PATH '$.token',
+  attempt BIGINT PATH '$.attempt',
+  delay DECIMAL(30, 3) PATH '$.delay',
+  reason LONGTEXT PATH '$.reason'
 )) AS listed) AS g STRAIGHT_JOIN `app`.`jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
 FOR UPDATE;
 
 -- retryAfter, 3: given
 UPDATE (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id DECIMAL(20) PATH '$[0]',
-  token VARCHAR(40) PATH '$[1]',
-  attempt BIGINT PATH '$[2]',
-  delay DECIMAL(30, 3) PATH '$[3]',
-  reason LONGTEXT PATH '$[4]'
+  id DECIMAL(20) PATH '$.id',
+  token VARCHAR(40) PATH '$.token',
+  attempt BIGINT PATH '$.attempt',
+  delay DECIMAL(30, 3) PATH '$.delay',
+  reason LONGTEXT PATH '$.reason'
 )) AS listed) AS g STRAIGHT_JOIN `app`.`jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
 SET i.`due` = TIMESTAMPADD(MICROSECOND, CAST(LEAST(g.delay, 189000000000000) * 1000 AS SIGNED), UTC_TIMESTAMP(6)),
     i.`att` = LEAST(COALESCE(i.`att`, 1), 32767 - 1) + 1;
@@ -244,12 +244,12 @@ SET i.`due` = TIMESTAMPADD(MICROSECOND, CAST(LEAST(g.delay, 189000000000000) * 1
 SELECT CAST(i.`id` AS CHAR) AS id, CASE WHEN CHAR_LENGTH(CONCAT('app', '.', CONCAT('jobs/', CAST(i.`grp` AS CHAR)))) > 64 THEN SHA2(CONCAT('app', '.', CONCAT('jobs/', CAST(i.`grp` AS CHAR))), 256) ELSE CONCAT('app', '.', CONCAT('jobs/', CAST(i.`grp` AS CHAR))) END AS shared, g.place AS turn
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id DECIMAL(20) PATH '$[0]',
-  token VARCHAR(40) PATH '$[1]',
-  attempt BIGINT PATH '$[2]',
-  delay DECIMAL(30, 3) PATH '$[3]',
-  reason LONGTEXT PATH '$[4]',
-  place BIGINT PATH '$[5]'
+  id DECIMAL(20) PATH '$.id',
+  token VARCHAR(40) PATH '$.token',
+  attempt BIGINT PATH '$.attempt',
+  delay DECIMAL(30, 3) PATH '$.delay',
+  reason LONGTEXT PATH '$.reason',
+  place BIGINT PATH '$.place'
 )) AS listed) AS g STRAIGHT_JOIN `app`.`jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
 WHERE CAST(CONVERT(i.`grp` USING utf8mb4) AS BINARY) = CAST(CONVERT(? USING utf8mb4) AS BINARY) AND (i.`due` IS NULL OR i.`due` <= UTC_TIMESTAMP(6)) AND IS_FREE_LOCK(CASE WHEN CHAR_LENGTH(CONCAT('app', '.', CONCAT('jobs/', CAST(i.`grp` AS CHAR)))) > 64 THEN SHA2(CONCAT('app', '.', CONCAT('jobs/', CAST(i.`grp` AS CHAR))), 256) ELSE CONCAT('app', '.', CONCAT('jobs/', CAST(i.`grp` AS CHAR))) END) = 1;
 

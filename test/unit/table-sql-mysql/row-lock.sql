@@ -7,22 +7,22 @@ WHERE i.`id` = CAST(? AS DECIMAL(20));
 SELECT CAST(i.`id` AS CHAR) AS id
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id DECIMAL(20) PATH '$[0]',
-  token VARCHAR(40) PATH '$[1]',
-  attempt BIGINT PATH '$[2]',
-  delay DECIMAL(30, 3) PATH '$[3]',
-  reason LONGTEXT PATH '$[4]'
+  id DECIMAL(20) PATH '$.id',
+  token VARCHAR(40) PATH '$.token',
+  attempt BIGINT PATH '$.attempt',
+  delay DECIMAL(30, 3) PATH '$.delay',
+  reason LONGTEXT PATH '$.reason'
 )) AS listed) AS g STRAIGHT_JOIN `app`.`jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
 FOR UPDATE;
 
 -- ack, 3: given
 UPDATE (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id DECIMAL(20) PATH '$[0]',
-  token VARCHAR(40) PATH '$[1]',
-  attempt BIGINT PATH '$[2]',
-  delay DECIMAL(30, 3) PATH '$[3]',
-  reason LONGTEXT PATH '$[4]'
+  id DECIMAL(20) PATH '$.id',
+  token VARCHAR(40) PATH '$.token',
+  attempt BIGINT PATH '$.attempt',
+  delay DECIMAL(30, 3) PATH '$.delay',
+  reason LONGTEXT PATH '$.reason'
 )) AS listed) AS g STRAIGHT_JOIN `app`.`jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
 SET i.`done` = UTC_TIMESTAMP(6);
 
@@ -132,22 +132,22 @@ WHERE i.`id` = CAST(? AS DECIMAL(20));
 SELECT CAST(i.`id` AS CHAR) AS id
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id DECIMAL(20) PATH '$[0]',
-  token VARCHAR(40) PATH '$[1]',
-  attempt BIGINT PATH '$[2]',
-  delay DECIMAL(30, 3) PATH '$[3]',
-  reason LONGTEXT PATH '$[4]'
+  id DECIMAL(20) PATH '$.id',
+  token VARCHAR(40) PATH '$.token',
+  attempt BIGINT PATH '$.attempt',
+  delay DECIMAL(30, 3) PATH '$.delay',
+  reason LONGTEXT PATH '$.reason'
 )) AS listed) AS g STRAIGHT_JOIN `app`.`jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
 FOR UPDATE;
 
 -- deadLetter, 3: given, group
 UPDATE (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id DECIMAL(20) PATH '$[0]',
-  token VARCHAR(40) PATH '$[1]',
-  attempt BIGINT PATH '$[2]',
-  delay DECIMAL(30, 3) PATH '$[3]',
-  reason LONGTEXT PATH '$[4]'
+  id DECIMAL(20) PATH '$.id',
+  token VARCHAR(40) PATH '$.token',
+  attempt BIGINT PATH '$.attempt',
+  delay DECIMAL(30, 3) PATH '$.delay',
+  reason LONGTEXT PATH '$.reason'
 )) AS listed) AS g STRAIGHT_JOIN `app`.`jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
 SET i.`grp` = ?,
     i.`att` = 1,
@@ -169,22 +169,22 @@ WHERE i.`id` = CAST(? AS DECIMAL(20));
 SELECT CAST(i.`id` AS CHAR) AS id
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id DECIMAL(20) PATH '$[0]',
-  token VARCHAR(40) PATH '$[1]',
-  attempt BIGINT PATH '$[2]',
-  delay DECIMAL(30, 3) PATH '$[3]',
-  reason LONGTEXT PATH '$[4]'
+  id DECIMAL(20) PATH '$.id',
+  token VARCHAR(40) PATH '$.token',
+  attempt BIGINT PATH '$.attempt',
+  delay DECIMAL(30, 3) PATH '$.delay',
+  reason LONGTEXT PATH '$.reason'
 )) AS listed) AS g STRAIGHT_JOIN `app`.`jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
 FOR UPDATE;
 
 -- retry, 3: given
 UPDATE (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id DECIMAL(20) PATH '$[0]',
-  token VARCHAR(40) PATH '$[1]',
-  attempt BIGINT PATH '$[2]',
-  delay DECIMAL(30, 3) PATH '$[3]',
-  reason LONGTEXT PATH '$[4]'
+  id DECIMAL(20) PATH '$.id',
+  token VARCHAR(40) PATH '$.token',
+  attempt BIGINT PATH '$.attempt',
+  delay DECIMAL(30, 3) PATH '$.delay',
+  reason LONGTEXT PATH '$.reason'
 )) AS listed) AS g STRAIGHT_JOIN `app`.`jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
 SET i.`att` = LEAST(COALESCE(i.`att`, 1), 32767 - 1) + 1;
 
@@ -198,22 +198,22 @@ WHERE i.`id` = CAST(? AS DECIMAL(20));
 SELECT CAST(i.`id` AS CHAR) AS id
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id DECIMAL(20) PATH '$[0]',
-  token VARCHAR(40) PATH '$[1]',
-  attempt BIGINT PATH '$[2]',
-  delay DECIMAL(30, 3) PATH '$[3]',
-  reason LONGTEXT PATH '$[4]'
+  id DECIMAL(20) PATH '$.id',
+  token VARCHAR(40) PATH '$.token',
+  attempt BIGINT PATH '$.attempt',
+  delay DECIMAL(30, 3) PATH '$.delay',
+  reason LONGTEXT PATH '$.reason'
 )) AS listed) AS g STRAIGHT_JOIN `app`.`jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
 FOR UPDATE;
 
 -- retryAfter, 3: given
 UPDATE (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id DECIMAL(20) PATH '$[0]',
-  token VARCHAR(40) PATH '$[1]',
-  attempt BIGINT PATH '$[2]',
-  delay DECIMAL(30, 3) PATH '$[3]',
-  reason LONGTEXT PATH '$[4]'
+  id DECIMAL(20) PATH '$.id',
+  token VARCHAR(40) PATH '$.token',
+  attempt BIGINT PATH '$.attempt',
+  delay DECIMAL(30, 3) PATH '$.delay',
+  reason LONGTEXT PATH '$.reason'
 )) AS listed) AS g STRAIGHT_JOIN `app`.`jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
 SET i.`due` = TIMESTAMPADD(MICROSECOND, CAST(LEAST(g.delay, 189000000000000) * 1000 AS SIGNED), UTC_TIMESTAMP(6)),
     i.`att` = LEAST(COALESCE(i.`att`, 1), 32767 - 1) + 1;
@@ -228,12 +228,12 @@ SELECT CAST(i.`id` AS CHAR) AS id,
   g.place AS turn
 FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   n FOR ORDINALITY,
-  id DECIMAL(20) PATH '$[0]',
-  token VARCHAR(40) PATH '$[1]',
-  attempt BIGINT PATH '$[2]',
-  delay DECIMAL(30, 3) PATH '$[3]',
-  reason LONGTEXT PATH '$[4]',
-  place BIGINT PATH '$[5]'
+  id DECIMAL(20) PATH '$.id',
+  token VARCHAR(40) PATH '$.token',
+  attempt BIGINT PATH '$.attempt',
+  delay DECIMAL(30, 3) PATH '$.delay',
+  reason LONGTEXT PATH '$.reason',
+  place BIGINT PATH '$.place'
 )) AS listed) AS g STRAIGHT_JOIN `app`.`jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = g.id
 WHERE CAST(CONVERT(i.`grp` USING utf8mb4) AS BINARY) = CAST(CONVERT(? USING utf8mb4) AS BINARY) AND i.`done` IS NULL AND (i.`due` IS NULL OR i.`due` <= UTC_TIMESTAMP(6))
 FOR UPDATE SKIP LOCKED;
