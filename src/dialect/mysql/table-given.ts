@@ -44,10 +44,14 @@ export function isGiven(sql: TableSql): string {
   return `i.${sql.id} = ${sql.hasTextId ? givenId(sql) : "g.id"}`;
 }
 
-/** The id of the given row `g`. */
+/**
+ * The id of the given row `g`. A UUID in ASCII, which gives way to any column: MySQL 8.0.19 does not compare what JSON
+ * functions answer, in utf8mb4, with a column in ASCII.
+ */
 export function givenId(sql: TableSql): string {
   if (!sql.hasTextId) return "g.id";
-  return `JSON_UNQUOTE(JSON_EXTRACT(${sql.param("given")}, CONCAT('$[', g.n - 1, '].id')))`;
+  const id = `JSON_UNQUOTE(JSON_EXTRACT(${sql.param("given")}, CONCAT('$[', g.n - 1, '].id')))`;
+  return sql.table.roles.id?.type === "uuid" ? `CONVERT(${id} USING ascii)` : id;
 }
 
 /** The row called `i` is the given one, and ours. */

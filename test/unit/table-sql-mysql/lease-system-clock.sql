@@ -11,7 +11,7 @@ FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   attempt BIGINT PATH '$.attempt',
   delay DECIMAL(30, 3) PATH '$.delay',
   reason LONGTEXT PATH '$.reason'
-)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '].id'))) AND i.`lease` = CAST(g.token AS DATETIME(6))
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = CONVERT(JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '].id'))) USING ascii) AND i.`lease` = CAST(g.token AS DATETIME(6))
 FOR UPDATE;
 
 -- ack, 3: given, given
@@ -22,7 +22,7 @@ DELETE i FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   attempt BIGINT PATH '$.attempt',
   delay DECIMAL(30, 3) PATH '$.delay',
   reason LONGTEXT PATH '$.reason'
-)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '].id')));
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = CONVERT(JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '].id'))) USING ascii);
 
 -- ackOrFail, 1: id, token
 DELETE FROM i USING `jobs` AS i FORCE INDEX (PRIMARY)
@@ -37,7 +37,7 @@ FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   attempt BIGINT PATH '$.attempt',
   delay DECIMAL(30, 3) PATH '$.delay',
   reason LONGTEXT PATH '$.reason'
-)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '].id'))) AND i.`lease` = CAST(g.token AS DATETIME(6))
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = CONVERT(JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '].id'))) USING ascii) AND i.`lease` = CAST(g.token AS DATETIME(6))
 FOR UPDATE;
 
 -- ackOrFail, 3: given, given
@@ -48,7 +48,7 @@ DELETE i FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   attempt BIGINT PATH '$.attempt',
   delay DECIMAL(30, 3) PATH '$.delay',
   reason LONGTEXT PATH '$.reason'
-)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '].id')));
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = CONVERT(JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '].id'))) USING ascii);
 
 -- claim, 1: leaseMs, now, now, now, now, now, now, limit
 SELECT CAST(i.`id` AS CHAR) AS id,
@@ -124,7 +124,7 @@ UPDATE (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   attempt BIGINT PATH '$.attempt',
   delay DECIMAL(30, 3) PATH '$.delay',
   reason LONGTEXT PATH '$.reason'
-)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '].id')))
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = CONVERT(JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '].id'))) USING ascii)
 SET i.`lease` = CAST(g.token AS DATETIME(6));
 
 -- columns: 
@@ -167,7 +167,7 @@ FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   attempt BIGINT PATH '$.attempt',
   delay DECIMAL(30, 3) PATH '$.delay',
   reason LONGTEXT PATH '$.reason'
-)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '].id'))) AND i.`lease` = CAST(g.token AS DATETIME(6))
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = CONVERT(JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '].id'))) USING ascii) AND i.`lease` = CAST(g.token AS DATETIME(6))
 FOR UPDATE;
 
 -- deadLetter, 3: given, given
@@ -178,7 +178,7 @@ UPDATE (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   attempt BIGINT PATH '$.attempt',
   delay DECIMAL(30, 3) PATH '$.delay',
   reason LONGTEXT PATH '$.reason'
-)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '].id')))
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = CONVERT(JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '].id'))) USING ascii)
 SET i.`due` = NULL,
     i.`lease` = NULL;
 
@@ -192,7 +192,7 @@ FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   attempt BIGINT PATH '$.attempt',
   delay DECIMAL(30, 3) PATH '$.delay',
   reason LONGTEXT PATH '$.reason'
-)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '].id'))) AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`lease` > CAST(? AS DATETIME(6))
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = CONVERT(JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '].id'))) USING ascii) AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`lease` > CAST(? AS DATETIME(6))
 FOR UPDATE SKIP LOCKED;
 
 -- extend, 2: given, given, now
@@ -204,7 +204,7 @@ FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   attempt BIGINT PATH '$.attempt',
   delay DECIMAL(30, 3) PATH '$.delay',
   reason LONGTEXT PATH '$.reason'
-)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '].id'))) AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`lease` > CAST(? AS DATETIME(6));
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = CONVERT(JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '].id'))) USING ascii) AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`lease` > CAST(? AS DATETIME(6));
 
 -- extend, 3: given, given
 UPDATE (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
@@ -214,7 +214,7 @@ UPDATE (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   attempt BIGINT PATH '$.attempt',
   delay DECIMAL(30, 3) PATH '$.delay',
   reason LONGTEXT PATH '$.reason'
-)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '].id')))
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = CONVERT(JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '].id'))) USING ascii)
 SET i.`lease` = CAST(g.token AS DATETIME(6));
 
 -- extendable, 1: leaseMs, now, given, given, now
@@ -228,7 +228,7 @@ FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   attempt BIGINT PATH '$.attempt',
   delay DECIMAL(30, 3) PATH '$.delay',
   reason LONGTEXT PATH '$.reason'
-)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '].id'))) AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`lease` > CAST(? AS DATETIME(6))
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = CONVERT(JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '].id'))) USING ascii) AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`lease` > CAST(? AS DATETIME(6))
 FOR UPDATE SKIP LOCKED;
 
 -- extendable, 2: given, given, now
@@ -240,7 +240,7 @@ FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   attempt BIGINT PATH '$.attempt',
   delay DECIMAL(30, 3) PATH '$.delay',
   reason LONGTEXT PATH '$.reason'
-)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '].id'))) AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`lease` > CAST(? AS DATETIME(6));
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = CONVERT(JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '].id'))) USING ascii) AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`lease` > CAST(? AS DATETIME(6));
 
 -- insert, 1: r0c0, r0c1, r0c2, r1c0, r1c1, r1c2
 INSERT INTO `jobs` (`id`, `due`, `lease`)
@@ -256,7 +256,7 @@ FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   attempt BIGINT PATH '$.attempt',
   delay DECIMAL(30, 3) PATH '$.delay',
   reason LONGTEXT PATH '$.reason'
-)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '].id'))) AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`lease` > CAST(? AS DATETIME(6))
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = CONVERT(JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '].id'))) USING ascii) AND i.`lease` = CAST(g.token AS DATETIME(6)) AND i.`lease` > CAST(? AS DATETIME(6))
 FOR UPDATE;
 
 -- readBack, 1: given, given
@@ -268,12 +268,12 @@ FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   attempt BIGINT PATH '$.attempt',
   delay DECIMAL(30, 3) PATH '$.delay',
   reason LONGTEXT PATH '$.reason'
-)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '].id')));
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = CONVERT(JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '].id'))) USING ascii);
 
 -- readBack, 2: given, given, given
 SELECT CAST(i.`id` AS CHAR) AS id,
   CASE
-    WHEN i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '].id'))) AND i.`lease` = CAST(g.token AS DATETIME(6)) THEN 'ours'
+    WHEN i.`id` = CONVERT(JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '].id'))) USING ascii) AND i.`lease` = CAST(g.token AS DATETIME(6)) THEN 'ours'
     WHEN i.`lease` IS NOT NULL THEN 'taken'
     WHEN FALSE THEN 'settled'
     ELSE 'other'
@@ -285,7 +285,7 @@ FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   attempt BIGINT PATH '$.attempt',
   delay DECIMAL(30, 3) PATH '$.delay',
   reason LONGTEXT PATH '$.reason'
-)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '].id')))
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = CONVERT(JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '].id'))) USING ascii)
 FOR UPDATE SKIP LOCKED;
 
 -- release, 1: given, given
@@ -297,7 +297,7 @@ FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   attempt BIGINT PATH '$.attempt',
   delay DECIMAL(30, 3) PATH '$.delay',
   reason LONGTEXT PATH '$.reason'
-)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '].id'))) AND i.`lease` = CAST(g.token AS DATETIME(6))
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = CONVERT(JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '].id'))) USING ascii) AND i.`lease` = CAST(g.token AS DATETIME(6))
 FOR UPDATE SKIP LOCKED;
 
 -- release, 2: given, given
@@ -308,7 +308,7 @@ UPDATE (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   attempt BIGINT PATH '$.attempt',
   delay DECIMAL(30, 3) PATH '$.delay',
   reason LONGTEXT PATH '$.reason'
-)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '].id')))
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = CONVERT(JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '].id'))) USING ascii)
 SET i.`lease` = NULL;
 
 -- retry, 1: id, token
@@ -325,7 +325,7 @@ FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   attempt BIGINT PATH '$.attempt',
   delay DECIMAL(30, 3) PATH '$.delay',
   reason LONGTEXT PATH '$.reason'
-)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '].id'))) AND i.`lease` = CAST(g.token AS DATETIME(6))
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = CONVERT(JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '].id'))) USING ascii) AND i.`lease` = CAST(g.token AS DATETIME(6))
 FOR UPDATE;
 
 -- retry, 3: given, given
@@ -336,7 +336,7 @@ UPDATE (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   attempt BIGINT PATH '$.attempt',
   delay DECIMAL(30, 3) PATH '$.delay',
   reason LONGTEXT PATH '$.reason'
-)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '].id')))
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = CONVERT(JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '].id'))) USING ascii)
 SET i.`lease` = NULL;
 
 -- retryAfter, 1: delay, now, id, token
@@ -354,7 +354,7 @@ FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   attempt BIGINT PATH '$.attempt',
   delay DECIMAL(30, 3) PATH '$.delay',
   reason LONGTEXT PATH '$.reason'
-)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '].id'))) AND i.`lease` = CAST(g.token AS DATETIME(6))
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = CONVERT(JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '].id'))) USING ascii) AND i.`lease` = CAST(g.token AS DATETIME(6))
 FOR UPDATE;
 
 -- retryAfter, 3: given, given, now
@@ -365,7 +365,7 @@ UPDATE (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   attempt BIGINT PATH '$.attempt',
   delay DECIMAL(30, 3) PATH '$.delay',
   reason LONGTEXT PATH '$.reason'
-)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '].id')))
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = CONVERT(JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '].id'))) USING ascii)
 SET i.`due` = TIMESTAMPADD(MICROSECOND, CAST(LEAST(g.delay, 189000000000000) * 1000 AS SIGNED), CAST(? AS DATETIME(6))),
     i.`lease` = NULL;
 
@@ -384,7 +384,7 @@ FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   delay DECIMAL(30, 3) PATH '$.delay',
   reason LONGTEXT PATH '$.reason',
   place BIGINT PATH '$.place'
-)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '].id')))
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = CONVERT(JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '].id'))) USING ascii)
 WHERE (i.`due` IS NULL OR i.`due` <= CAST(? AS DATETIME(6))) AND (i.`lease` IS NULL OR i.`lease` <= CAST(? AS DATETIME(6)))
 FOR UPDATE SKIP LOCKED;
 
@@ -396,7 +396,7 @@ UPDATE (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   attempt BIGINT PATH '$.attempt',
   delay DECIMAL(30, 3) PATH '$.delay',
   reason LONGTEXT PATH '$.reason'
-)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '].id')))
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = CONVERT(JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '].id'))) USING ascii)
 SET i.`lease` = CAST(g.token AS DATETIME(6));
 
 -- tokens: given, given
@@ -408,4 +408,4 @@ FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (
   attempt BIGINT PATH '$.attempt',
   delay DECIMAL(30, 3) PATH '$.delay',
   reason LONGTEXT PATH '$.reason'
-)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '].id')));
+)) AS listed) AS g STRAIGHT_JOIN `jobs` AS i FORCE INDEX (PRIMARY) ON i.`id` = CONVERT(JSON_UNQUOTE(JSON_EXTRACT(?, CONCAT('$[', g.n - 1, '].id'))) USING ascii);
