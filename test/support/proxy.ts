@@ -74,15 +74,15 @@ export class FaultyNetwork {
   }
 
   /**
-   * Once: on the connection that carried `mark` to the server, what comes up with `request` in it
-   * meets its fate, see {@link Loss}. Resolves when it has.
+   * Once: on the connection that carried `mark` to the server, what comes up with `request` in it, or with one of
+   * them, meets its fate, see {@link Loss}. Resolves when it has.
    */
   lose(
     loss: Loss,
-    { mark, request }: { readonly mark: string; readonly request: string },
+    { mark, request }: { readonly mark: string; readonly request: string | readonly string[] },
   ): Promise<void> {
     return new Promise((resolve) => {
-      this.#rules.push({ loss, mark, request, done: resolve });
+      this.#rules.push({ loss, mark, requests: [request].flat(), done: resolve });
     });
   }
 
@@ -112,7 +112,8 @@ export class FaultyNetwork {
 
   #takeRule(chunk: string, connection: ProxiedConnection): LossRule | undefined {
     const index = this.#rules.findIndex(
-      ({ mark, request }) => connection.saw(mark) && holds(chunk, request),
+      ({ mark, requests }) =>
+        connection.saw(mark) && requests.some((request) => holds(chunk, request)),
     );
     return index < 0 ? undefined : this.#rules.splice(index, 1)[0];
   }
@@ -147,7 +148,7 @@ function isIdle(reply: Buffer): boolean {
 interface LossRule {
   readonly loss: Loss;
   readonly mark: string;
-  readonly request: string;
+  readonly requests: readonly string[];
   done(): void;
 }
 
